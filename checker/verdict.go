@@ -1,0 +1,122 @@
+package checker
+
+import (
+	"time"
+
+	"lockchaos/history"
+)
+
+// Outcome is what a run shows.
+type Outcome string
+
+// The outcomes. Nothing unknown ever counts as safe.
+const (
+	Safe         Outcome = "safe"
+	Violated     Outcome = "violated"
+	Inconclusive Outcome = "inconclusive"
+)
+
+// The findings. The identifiers are stable: they appear in JSON, in JUnit and in the docs.
+const (
+	DoubleGrant     = "double-grant"
+	StaleHolder     = "stale-holder"
+	StaleWrite      = "stale-write"
+	LostUpdate      = "lost-update"
+	TokenRegression = "token-regression"
+	ForeignRelease  = "foreign-release"
+	ForeignExtend   = "foreign-extend"
+	SilentLoss      = "silent-loss"
+	SilentReacquire = "silent-reacquire"
+	Orphan          = "orphan"
+	Wedge           = "wedge"
+	Unavailable     = "unavailable"
+	NoConclusion    = "inconclusive"
+)
+
+// Sub-causes of a double-grant.
+const (
+	CauseStateLoss      = "state-loss"
+	CauseEarlyExpiry    = "early-expiry"
+	CauseForeignRelease = "foreign-release"
+	CauseSplit          = "split"
+	CauseStaleMessage   = "stale-message"
+)
+
+// Finding is one thing that went wrong, with its evidence.
+type Finding struct {
+	ID    string `json:"id"`
+	Cause string `json:"cause,omitempty"`
+	// Blame is whose fault it is: lock service, library, holder, resource,
+	// guard, operator, harness.
+	Blame string `json:"blame"`
+	// Contained is set where the guard at the resource made the finding
+	// harmless: it is shown, and does not decide the outcome.
+	Contained bool   `json:"contained,omitempty"`
+	Lock      string `json:"lock,omitempty"`
+	// Grants are those involved, the earlier first, each by the op of its acquire.
+	Grants []int64 `json:"grants,omitempty"`
+	// Events are the sequence numbers of the deciding events, in order.
+	Events []int64       `json:"events,omitempty"`
+	At     time.Duration `json:"at"`
+	// Count is how much was lost (lost-update), or how many acquires were
+	// granted (unavailable).
+	Count int `json:"count,omitempty"`
+	// Lasted is how long it went on: the overlap, or the time until it was noticed.
+	Lasted time.Duration `json:"lasted,omitempty"`
+	// Words tells it in one sentence, with the times of the deciding events.
+	Words string `json:"words"`
+}
+
+// Verdict is all that a judge says of one history.
+type Verdict struct {
+	// Outcome is the run's: what decides it depends on the guard, see Decides.
+	Outcome Outcome `json:"outcome"`
+	// Lock and Resource say it for each by itself.
+	Lock     Outcome `json:"lock"`
+	Resource Outcome `json:"resource"`
+
+	Findings []Finding `json:"findings"`
+	// Reasons say why the run is inconclusive.
+	Reasons []string `json:"reasons,omitempty"`
+
+	Counts Counts         `json:"counts"`
+	Phases history.Phases `json:"phases"`
+	// Margin is the closest that the beliefs of two grants of one lock came to
+	// each other; negative where they overlapped, absent with fewer than two.
+	Margin *time.Duration `json:"margin,omitempty"`
+	// Oracles tell what each oracle said and that they agree.
+	Oracles []OracleReport `json:"oracles"`
+}
+
+// Counts are the totals of a run.
+type Counts struct {
+	Acquires  int   `json:"acquires"` // answered
+	Grants    int   `json:"grants"`
+	Writes    int   `json:"writes"`  // accepted, from the ledger where there is one
+	Refused   int   `json:"refused"` // reads and writes that the guard refused
+	Stale     int   `json:"stale"`   // refused ones that came of a superseded grant
+	Acked     int   `json:"acked"`   // increments the hosts were told are done
+	Unknown   int   `json:"unknown"` // operations whose outcome nobody knows
+	Final     int64 `json:"final"`   // the counter after the run
+	Increment int64 `json:"expected"`
+}
+
+// OracleReport is what the two oracles said of one property.
+type OracleReport struct {
+	Property  string `json:"property"`  // mutual-exclusion, beliefs, tokens, counter
+	Sweep     string `json:"sweep"`     // ok, illegal
+	Porcupine string `json:"porcupine"` // ok, illegal, unknown
+	Chunks    int    `json:"chunks"`
+	Ops       int    `json:"ops"`
+}
+
+// DisagreementError says that the two oracles judge one history differently:
+// an error of the harness, never a verdict.
+type DisagreementError struct {
+	Report OracleReport
+}
+
+func (e *DisagreementError) Error() string {
+	return "the oracles disagree on " + e.Report.Property + ": the sweep says " + e.Report.Sweep +
+		", Porcupine says " + e.Report.Porcupine + "; this is a bug of the harness, please keep the history"
+}
