@@ -1,0 +1,132 @@
+// Package cluster names what a world must offer: nodes (lock servers), hosts
+// (lock clients) and the links between them, and how each can be broken.
+//
+// cluster/local implements it with child processes and Toxiproxy links. The
+// runner and the faults know only this package.
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-redsync/redsync/v4/redis"
+
+	"lockchaos/host"
+)
+
+// Resource is the name of the node that keeps the counter. It is a node like
+// the others, with links of its own, and holds no lock.
+const Resource = "resource"
+
+// Spec says what to bring up. Links are made for each pair of host and node.
+type Spec struct {
+	// Name labels the run in logs and temporary names.
+	Name  string
+	Nodes []NodeSpec
+	Hosts []HostSpec
+	// Logs is the directory that servers' and hosts' logs are written to.
+	Logs string
+}
+
+// Persistence of a node.
+const (
+	PersistNone     = "none"     // nothing on disk: a restart forgets all
+	PersistEverySec = "everysec" // append-only file, fsync once a second
+	PersistAlways   = "always"   // append-only file, fsync before each reply
+)
+
+// NodeSpec is one Redis node.
+type NodeSpec struct {
+	Name        string
+	Persistence string // PersistNone where empty
+}
+
+// HostSpec is one host.
+type HostSpec struct {
+	Name string
+	// Command runs a host of the user's own; empty for the built-in one.
+	Command []string
+	// Dir is the working directory of Command.
+	Dir string
+}
+
+// Cluster is a world that is up. Close ends it and everything it started.
+type Cluster interface {
+	// StartHost starts a host and hands it init, with the addresses of its
+	// links filled in. events gets what the host says unasked, in order.
+	StartHost(ctx context.Context, name string, init host.Init, events func(host.Event)) (host.Host, error)
+	// Pool reaches a node through the link of a host, as go-redis would.
+	Pool(host, node string) redis.Pool
+	// Direct reaches a node past all links: for set-up, proofs and the ledger.
+	Direct(node string) redis.Pool
+	// Link is the way from a host to a node.
+	Link(host, node string) Link
+	Close() error
+}
+
+// The controls return what was observed of their effect, as words for a
+// fault's proof: "process state T". An error says that the effect was not seen.
+
+// HostControl stops and kills hosts.
+type HostControl interface {
+	PauseHost(ctx context.Context, name string) (proof string, err error)
+	ResumeHost(ctx context.Context, name string) (proof string, err error)
+	KillHost(ctx context.Context, name string) (proof string, err error)
+}
+
+// NodeControl stops, kills and starts nodes. A node keeps its address and its files.
+type NodeControl interface {
+	PauseNode(ctx context.Context, name string) (proof string, err error)
+	ResumeNode(ctx context.Context, name string) (proof string, err error)
+	// CrashNode is SIGKILL.
+	CrashNode(ctx context.Context, name string) (proof string, err error)
+	// StartNode starts a crashed node again and waits until it answers.
+	StartNode(ctx context.Context, name string) (proof string, err error)
+}
+
+// Direction of bytes on a link, seen from the host.
+type Direction string
+
+// Directions.
+const (
+	Requests Direction = "requests"
+	Replies  Direction = "replies"
+	Both     Direction = "both"
+)
+
+// Rule is something a link does to what it carries.
+type Rule struct {
+	// Drop discards; otherwise bytes are held, and delivered in order when the rule is lifted.
+	Drop      bool
+	Direction Direction
+	// Commands limits a rule on requests to commands of these names ("SET",
+	// "EVALSHA", …); what comes behind one on the same connection waits with
+	// it, as TCP keeps its order. Empty: everything.
+	Commands []string
+}
+
+// Link is the way from one host to one node.
+type Link interface {
+	// Apply sets a rule under an id; Lift ends it. Lifting a hold delivers what
+	// was held; lifting a drop closes the connections that lost bytes, as their
+	// streams are broken. Lifting twice does nothing.
+	Apply(ctx context.Context, id string, r Rule) error
+	Lift(ctx context.Context, id string) error
+	// Delay adds latency ± jitter to each direction; Undelay ends it.
+	Delay(ctx context.Context, id string, latency, jitter time.Duration) error
+	Undelay(ctx context.Context, id string) error
+	// Reset breaks all open connections with a TCP reset and returns how many.
+	Reset(ctx context.Context) (int, error)
+	// Probe sends a PING over a connection of its own and returns its round trip.
+	// It ends with the context.
+	Probe(ctx context.Context) (time.Duration, error)
+	Counts() Counts
+}
+
+// Counts are what a link has carried since the start, without probes.
+type Counts struct {
+	RequestBytes, ReplyBytes int64 // delivered
+	HeldBytes, DroppedBytes  int64 // ever held back or dropped
+	HeldCommands             int64 // requests that a rule matched and held
+	Connections              int64 // opened
+}
