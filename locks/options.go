@@ -1,0 +1,100 @@
+package locks
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Options are the settings of lock systems and of the Redis client under them.
+// A zero value means the library's own default, unless a comment says otherwise.
+type Options struct {
+	// Tries is how often one acquire of redsync tries. Here the default is 1,
+	// not redsync's 32: the harness tries again by itself, so that the interval
+	// of each try is known and the oracles stay sharp.
+	Tries int `json:"tries,omitempty" yaml:"tries,omitempty"`
+	// RetryDelay is between the tries of one acquire; redsync draws 50 to 250 ms.
+	RetryDelay Duration `json:"retry_delay,omitempty" yaml:"retry_delay,omitempty"`
+	// DriftFactor is the part of the TTL that redsync takes off for clock drift (0.01).
+	DriftFactor *float64 `json:"drift_factor,omitempty" yaml:"drift_factor,omitempty"`
+	// TimeoutFactor is the part of the TTL that one try may take (0.05).
+	TimeoutFactor *float64 `json:"timeout_factor,omitempty" yaml:"timeout_factor,omitempty"`
+	// FailFast returns as soon as a quorum has answered.
+	FailFast bool `json:"fail_fast,omitempty" yaml:"fail_fast,omitempty"`
+	// SetNXOnExtend lets an extend take the lock again where the key is gone.
+	SetNXOnExtend bool `json:"set_nx_on_extend,omitempty" yaml:"set_nx_on_extend,omitempty"`
+
+	// ContextTimeout makes go-redis heed the deadline of a context. It does not by default.
+	ContextTimeout bool `json:"context_timeout,omitempty" yaml:"context_timeout,omitempty"`
+	// ReadTimeout of go-redis (its default is 5 s).
+	ReadTimeout Duration `json:"read_timeout,omitempty" yaml:"read_timeout,omitempty"`
+	// MaxRetries of go-redis after a network error (3; -1 for none).
+	MaxRetries int `json:"max_retries,omitempty" yaml:"max_retries,omitempty"`
+}
+
+var clientOptions = []string{"context_timeout", "read_timeout", "max_retries"}
+
+// Set lists the names of the options that are set, in the order of the type.
+func (o Options) Set() []string {
+	var names []string
+	v := reflect.ValueOf(o)
+	for i := range v.NumField() {
+		if !v.Field(i).IsZero() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Check reports the first option that the system does not understand or that
+// has no sense.
+func (o Options) Check(s System) error {
+	for _, name := range o.Set() {
+		if !s.allows(name) {
+			return fmt.Errorf("lock system %s has no option %s, it has %s", s.Name, name,
+				strings.Join(append(append([]string{}, s.Options...), clientOptions...), ", "))
+		}
+	}
+	switch {
+	case o.Tries < 0:
+		return fmt.Errorf("tries is %d, expected 1 or more", o.Tries)
+	case o.RetryDelay < 0:
+		return fmt.Errorf("retry_delay is %s, expected 0 or more", o.RetryDelay)
+	case o.DriftFactor != nil && (*o.DriftFactor < 0 || *o.DriftFactor >= 1):
+		return fmt.Errorf("drift_factor is %g, expected 0 to below 1", *o.DriftFactor)
+	case o.TimeoutFactor != nil && *o.TimeoutFactor <= 0:
+		return fmt.Errorf("timeout_factor is %g, expected above 0", *o.TimeoutFactor)
+	}
+	return nil
+}
+
+// Map is the form in which options go to a host.
+func (o Options) Map() map[string]any {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // no field of Options can fail
+	}
+	m := map[string]any{}
+	if err := json.Unmarshal(b, &m); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// FromMap is the other way of Map. Unknown names are errors.
+func FromMap(m map[string]any) (Options, error) {
+	var o Options
+	b, err := json.Marshal(m)
+	if err != nil {
+		return o, err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return o, fmt.Errorf("options: %w", err)
+	}
+	return o, nil
+}

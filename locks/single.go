@@ -1,0 +1,154 @@
+package locks
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha1" // names a script to Redis, protects nothing
+	"encoding/hex"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/go-redsync/redsync/v4/redis"
+)
+
+// single is the lock of the Redis documentation, with a fencing token: SET NX
+// PX under a random value, the token minted by INCR in the same script, and a
+// release and an extend that compare the value first.
+// See https://redis.io/docs/latest/commands/set/#patterns.
+func single() System {
+	return System{
+		Name:  "single",
+		About: "one Redis: SET NX PX with a random owner and a fencing token from the same script; compare-and-delete release",
+		Nodes: 1, Mints: true,
+		New: func(c Config) (Locker, error) { return newSingle(c, compareDelete) },
+	}
+}
+
+// singleBareDel releases with a plain DEL, as is often seen: it removes the
+// lock whoever holds it.
+func singleBareDel() System {
+	return System{
+		Name:  "single-bare-del",
+		About: "as single, but released by a plain DEL that does not look whose lock it is",
+		Nodes: 1, Mints: true,
+		New: func(c Config) (Locker, error) { return newSingle(c, bareDelete) },
+	}
+}
+
+var (
+	setAndMint = script(2, `
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  return redis.call("INCR", KEYS[2])
+end
+if redis.call("GET", KEYS[1]) == ARGV[1] then -- the client sent this twice; the token is still ours
+  return tonumber(redis.call("GET", KEYS[2]))
+end
+return 0`)
+	compareExtend = script(1, `
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+end
+return 0`)
+	compareDelete = script(1, `
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+end
+return 0`)
+	bareDelete = script(1, `return redis.call("DEL", KEYS[1])`)
+)
+
+func script(keys int, src string) *redis.Script {
+	sum := sha1.Sum([]byte(src))
+	return redis.NewScript(keys, src, hex.EncodeToString(sum[:]))
+}
+
+type singleLocker struct {
+	Config
+	del *redis.Script
+}
+
+func newSingle(c Config, del *redis.Script) (Locker, error) {
+	if c.Value == nil {
+		c.Value = randomValue
+	}
+	return &singleLocker{c, del}, nil
+}
+
+func randomValue() (string, error) {
+	b := make([]byte, 16)
+	_, err := rand.Read(b)
+	return hex.EncodeToString(b), err
+}
+
+func (l *singleLocker) Acquire(ctx context.Context) (*Grant, error) {
+	owner, err := l.Value()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	token, err := l.eval(ctx, setAndMint, l.Name, l.Name+":token", owner, l.TTL.Milliseconds())
+	if err != nil {
+		return nil, err
+	}
+	if token == 0 {
+		return nil, &Error{Kind: ErrRefused, Definite: true}
+	}
+	until := start.Add(l.TTL)
+	if !time.Now().Before(until) {
+		return nil, &Error{Kind: ErrTooLate}
+	}
+	return &Grant{Owner: owner, Token: token, Until: until, lease: &singleLease{l, owner}}, nil
+}
+
+type singleLease struct {
+	l     *singleLocker
+	owner string
+}
+
+func (s *singleLease) extend(ctx context.Context) (time.Time, error) {
+	start := time.Now()
+	n, err := s.l.eval(ctx, compareExtend, s.l.Name, s.owner, s.l.TTL.Milliseconds())
+	if err != nil {
+		return time.Time{}, err
+	}
+	if n == 0 {
+		return time.Time{}, &Error{Kind: ErrLost, Definite: true}
+	}
+	return start.Add(s.l.TTL), nil
+}
+
+func (s *singleLease) release(ctx context.Context) error {
+	args := []any{s.l.Name, s.owner}
+	n, err := s.l.eval(ctx, s.l.del, args...)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return &Error{Kind: ErrLost, Definite: true}
+	}
+	return nil
+}
+
+// eval runs a script on the one node and returns its number.
+func (l *singleLocker) eval(ctx context.Context, s *redis.Script, keysAndArgs ...any) (int64, error) {
+	conn, err := l.Pools[0].Get(ctx)
+	if err != nil {
+		return 0, unreachable(err)
+	}
+	defer conn.Close()
+	v, err := conn.Eval(s, keysAndArgs...)
+	if err != nil {
+		return 0, unreachable(err)
+	}
+	n, _ := v.(int64) // nil where a script returned false
+	return n, nil
+}
+
+// unreachable classifies an error of the Redis client: a refused connection
+// certainly sent nothing.
+func unreachable(err error) *Error {
+	var op *net.OpError
+	definite := errors.As(err, &op) && op.Op == "dial"
+	return &Error{Kind: ErrUnavailable, Definite: definite, Cause: err}
+}
