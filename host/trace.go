@@ -1,0 +1,70 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-redsync/redsync/v4/redis"
+)
+
+type requestID struct{}
+
+// tracedPool sends a trace event for each answer of its node.
+type tracedPool struct {
+	redis.Pool
+	node int
+	out  func(any)
+}
+
+func (p *tracedPool) Get(ctx context.Context) (redis.Conn, error) {
+	id, _ := ctx.Value(requestID{}).(int64)
+	conn, err := p.Pool.Get(ctx)
+	if err != nil {
+		p.vote(id, "connect", "error", 0, err)
+		return nil, err
+	}
+	if id == 0 {
+		return conn, nil
+	}
+	return &tracedConn{Conn: conn, pool: p, id: id}, nil
+}
+
+func (p *tracedPool) vote(id int64, command, vote string, d time.Duration, err error) {
+	e := Event{Event: EventTrace, ID: id, Node: p.node, Command: command, Vote: vote,
+		MS: float64(d.Microseconds()) / 1000}
+	if err != nil {
+		e.Text = err.Error()
+	}
+	p.out(e)
+}
+
+type tracedConn struct {
+	redis.Conn
+	pool *tracedPool
+	id   int64
+}
+
+func (c *tracedConn) SetNX(name, value string, expiry time.Duration) (bool, error) {
+	start := time.Now()
+	ok, err := c.Conn.SetNX(name, value, expiry)
+	c.pool.vote(c.id, "set", ballot(ok, err), time.Since(start), err)
+	return ok, err
+}
+
+func (c *tracedConn) Eval(s *redis.Script, keysAndArgs ...any) (any, error) {
+	start := time.Now()
+	v, err := c.Conn.Eval(s, keysAndArgs...)
+	n, _ := v.(int64)
+	c.pool.vote(c.id, "eval", ballot(n > 0, err), time.Since(start), err)
+	return v, err
+}
+
+func ballot(ok bool, err error) string {
+	switch {
+	case err != nil:
+		return "error"
+	case ok:
+		return "yes"
+	}
+	return "no"
+}
