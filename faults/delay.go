@@ -1,0 +1,52 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"lockchaos/cluster"
+)
+
+var delay = Kind{
+	Name: "delay", About: "adds latency to each direction of the links",
+	Hosts: true, Nodes: true, Heals: true, Latency: true,
+	make: func(c Controls, s Spec, id string) Fault {
+		return &delayed{newLinks(c, s, id), s.Latency.D(), s.Jitter.D()}
+	},
+}
+
+type delayed struct {
+	*links
+	latency, jitter time.Duration
+}
+
+func (f *delayed) Start(ctx context.Context) (string, error) {
+	err := f.all(func(l cluster.Link) error { return l.Delay(ctx, f.id, f.latency, f.jitter) })
+	if err != nil {
+		return "", err
+	}
+	// There and back, each with the least that the jitter leaves.
+	least := 2 * max(0, f.latency-f.jitter)
+	for i, link := range f.links.links {
+		pctx, cancel := context.WithTimeout(ctx, answer+4*(f.latency+f.jitter))
+		rtt, err := link.Probe(pctx)
+		cancel()
+		if err != nil {
+			return "", fmt.Errorf("link %s does not answer: %w", f.names[i], err)
+		}
+		if rtt < least {
+			return "", fmt.Errorf("link %s answered a PING in %s, expected %s or more", f.names[i], rtt, least)
+		}
+	}
+	return fmt.Sprintf("PING took at least %s on %d link(s)", least, len(f.links.links)), nil
+}
+
+func (f *delayed) Heal(ctx context.Context) (string, error) {
+	err := f.all(func(l cluster.Link) error { return l.Undelay(ctx, f.id) })
+	if err != nil {
+		return "", err
+	}
+	rtt, err := f.answers(ctx)
+	return fmt.Sprintf("PING answered in %s", rtt), err
+}

@@ -1,0 +1,51 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"lockchaos/cluster"
+)
+
+var hold = Kind{
+	Name: "hold", About: "delivers requests or replies only at its end, optionally only those of some commands",
+	Hosts: true, Nodes: true, Heals: true, Direction: true, Commands: true,
+	make: func(c Controls, s Spec, id string) Fault {
+		r := cluster.Rule{Direction: cluster.Direction(s.Direction)}
+		for _, name := range s.Commands {
+			r.Commands = append(r.Commands, strings.ToUpper(name))
+		}
+		return &held{newLinks(c, s, id), r}
+	},
+}
+
+type held struct {
+	*links
+	rule cluster.Rule
+}
+
+func (f *held) Start(ctx context.Context) (string, error) {
+	if err := f.apply(ctx, f.rule); err != nil {
+		return "", err
+	}
+	return "", nil // proved by what was held
+}
+
+// Prove wants at least one message to have been held back.
+func (f *held) Prove(context.Context) (string, error) {
+	n := f.since()
+	if n.HeldBytes == 0 {
+		return "", errors.New("nothing was held back: no message came by")
+	}
+	return fmt.Sprintf("%d bytes held back, %d command(s) matched", n.HeldBytes, n.HeldCommands), nil
+}
+
+func (f *held) Heal(ctx context.Context) (string, error) {
+	if err := f.lift(ctx); err != nil {
+		return "", err
+	}
+	rtt, err := f.answers(ctx)
+	return fmt.Sprintf("all delivered; PING answered in %s", rtt), err
+}

@@ -1,0 +1,114 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"lockchaos/cluster"
+)
+
+// links are what the faults of links act on: every given host with every given node.
+type links struct {
+	id    string
+	names []string // "w1>n3"
+	links []cluster.Link
+	// before are the counts at mark.
+	before []cluster.Counts
+}
+
+func newLinks(c Controls, s Spec, id string) *links {
+	l := &links{id: id}
+	for _, h := range s.Hosts {
+		for _, n := range s.Nodes {
+			l.names = append(l.names, h+">"+n)
+			l.links = append(l.links, c.Link(h, n))
+		}
+	}
+	return l
+}
+
+// all does one thing to each link, whatever the others do, and keeps the first error.
+func (l *links) all(do func(cluster.Link) error) error {
+	var first error
+	for i, link := range l.links {
+		if err := do(link); err != nil && first == nil {
+			first = fmt.Errorf("link %s: %w", l.names[i], err)
+		}
+	}
+	return first
+}
+
+func (l *links) apply(ctx context.Context, r cluster.Rule) error {
+	l.mark()
+	return l.all(func(link cluster.Link) error { return link.Apply(ctx, l.id, r) })
+}
+
+// mark starts the counting of since.
+func (l *links) mark() {
+	l.before = l.before[:0]
+	for _, link := range l.links {
+		l.before = append(l.before, link.Counts())
+	}
+}
+
+func (l *links) lift(ctx context.Context) error {
+	return l.all(func(link cluster.Link) error { return link.Lift(ctx, l.id) })
+}
+
+// since sums up what the links carried since mark.
+func (l *links) since() cluster.Counts {
+	var sum cluster.Counts
+	for i, link := range l.links {
+		now, was := link.Counts(), l.before[i]
+		sum.RequestBytes += now.RequestBytes - was.RequestBytes
+		sum.ReplyBytes += now.ReplyBytes - was.ReplyBytes
+		sum.HeldBytes += now.HeldBytes - was.HeldBytes
+		sum.DroppedBytes += now.DroppedBytes - was.DroppedBytes
+		sum.HeldCommands += now.HeldCommands - was.HeldCommands
+	}
+	return sum
+}
+
+// How long a probe waits for a link that must not answer, and for one that must.
+const (
+	silence = 30 * time.Millisecond
+	answer  = 2 * time.Second
+)
+
+// silent sees that no link answers a PING; probes run side by side.
+func (l *links) silent(ctx context.Context) (string, error) {
+	errs := make(chan error, len(l.links))
+	for i, link := range l.links {
+		go func() {
+			ctx, cancel := context.WithTimeout(ctx, silence)
+			defer cancel()
+			if _, err := link.Probe(ctx); err == nil {
+				errs <- fmt.Errorf("link %s still answers", l.names[i])
+				return
+			}
+			errs <- nil
+		}()
+	}
+	for range l.links {
+		if err := <-errs; err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("no answer to a PING within %s on %d link(s)", silence, len(l.links)), nil
+}
+
+// answers sees that each link answers a PING, and returns the slowest round trip.
+func (l *links) answers(ctx context.Context) (time.Duration, error) {
+	var slowest time.Duration
+	for i, link := range l.links {
+		ctx, cancel := context.WithTimeout(ctx, answer)
+		d, err := link.Probe(ctx)
+		cancel()
+		if err != nil {
+			return 0, fmt.Errorf("link %s does not answer: %w", l.names[i], err)
+		}
+		slowest = max(slowest, d)
+	}
+	return slowest, nil
+}

@@ -1,0 +1,348 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"lockchaos/history"
+)
+
+// How long a deed of a fault, and an order's wait, may take.
+const (
+	deedLimit = 15 * time.Second
+	waitLimit = 10 * time.Second
+)
+
+// Log takes the events of a schedule.
+type Log interface {
+	Add(history.Event) history.Event
+}
+
+// Schedule starts and ends the faults of one run. Reach and the timers drive it.
+type Schedule struct {
+	log    Log
+	ctx    context.Context
+	faults []*planned
+	orders []Order
+
+	mu      sync.Mutex
+	counts  map[Point]int // Nth is 0 in the keys
+	changed chan struct{} // closed and renewed at each count
+	began   time.Time
+	timers  sync.WaitGroup
+	stop    context.CancelFunc
+}
+
+// planned is one fault and where it stands.
+type planned struct {
+	id    string
+	spec  Spec
+	fault Fault
+
+	deed  sync.Mutex // one deed at a time
+	state state
+
+	// at the start: how often the Until point had been reached by then.
+	base    int
+	started chan struct{}
+	over    chan struct{} // done, whatever came of it
+}
+
+type state int
+
+const (
+	waiting state = iota
+	active
+	finished
+)
+
+// NewSchedule plans the faults. Targets of specs must be filled in: see Fill.
+// The clock of "at" triggers starts at Run.
+func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, error) {
+	s := &Schedule{log: log, orders: orders, counts: map[Point]int{}, changed: make(chan struct{})}
+	for i, spec := range specs {
+		kind, ok := Find(spec.Kind)
+		if !ok {
+			return nil, fmt.Errorf("unknown fault %q", spec.Kind)
+		}
+		id := fmt.Sprintf("f%d", i+1)
+		s.faults = append(s.faults, &planned{
+			id: id, spec: spec, fault: kind.make(c, spec, id),
+			started: make(chan struct{}), over: make(chan struct{}),
+		})
+	}
+	return s, nil
+}
+
+// Fill puts all hosts and all lock nodes where a fault of links names none.
+func Fill(specs []Spec, hosts, nodes []string) []Spec {
+	filled := make([]Spec, len(specs))
+	for i, s := range specs {
+		if k, ok := Find(s.Kind); ok && k.Link() {
+			if len(s.Hosts) == 0 {
+				s.Hosts = hosts
+			}
+			if len(s.Nodes) == 0 {
+				s.Nodes = nodes
+			}
+		}
+		filled[i] = s
+	}
+	return filled
+}
+
+// Run starts the clock. Close ends it.
+func (s *Schedule) Run(ctx context.Context) {
+	s.ctx, s.stop = context.WithCancel(ctx)
+	s.began = time.Now()
+	for _, f := range s.faults {
+		s.timers.Add(1)
+		go func() {
+			defer s.timers.Done()
+			s.time(f)
+		}()
+	}
+}
+
+// time starts and ends one fault by the clock.
+func (s *Schedule) time(f *planned) {
+	if f.spec.From.Timed {
+		if !s.sleep(f.spec.From.At, f.over) {
+			return
+		}
+		s.start(f)
+	}
+	select {
+	case <-f.started:
+	case <-f.over:
+		return
+	case <-s.ctx.Done():
+		return
+	}
+	limit, missed := f.spec.Most.D(), true
+	switch {
+	case f.spec.For > 0:
+		limit, missed = f.spec.For.D(), false
+	case f.spec.Until.Timed:
+		limit, missed = f.spec.Until.At-time.Since(s.began), false
+	}
+	if s.sleep(limit, f.over) {
+		s.heal(f, missed)
+	}
+}
+
+// sleep waits for a time; false if the run or the fault ended first.
+func (s *Schedule) sleep(d time.Duration, over <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-over:
+		return false
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+// Reach tells the schedule that a host is at a point. It returns when all that
+// is triggered there has been done, and when the orders let the host go on.
+func (s *Schedule) Reach(ctx context.Context, host string, do history.Do, before bool) error {
+	p := Point{Host: host, Do: do, Before: before}
+	s.mu.Lock()
+	s.counts[p]++
+	n := s.counts[p]
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	for _, f := range s.faults {
+		if hits(f.spec.From, p, n) {
+			s.start(f)
+		}
+		if hits(f.spec.Until, p, n-s.baseOf(f)) {
+			s.heal(f, false)
+		}
+	}
+	if !before {
+		return nil
+	}
+	return s.wait(ctx, p, n)
+}
+
+func hits(t Trigger, p Point, n int) bool {
+	q := t.Point
+	nth := q.Nth
+	q.Nth = 0
+	return !t.IsZero() && !t.Timed && q == p && nth == n
+}
+
+func (s *Schedule) baseOf(f *planned) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f.base
+}
+
+// wait holds a host back until the orders are fulfilled. An order that is not
+// within waitLimit is recorded as missed, and the host goes on.
+func (s *Schedule) wait(ctx context.Context, p Point, n int) error {
+	for i, o := range s.orders {
+		step := o.Step
+		step.Nth = 0
+		if step != p || o.Step.Nth != n {
+			continue
+		}
+		ok, err := s.await(ctx, o)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			s.log.Add(history.Event{Kind: history.Fault, Host: p.Host, Fault: &history.FaultStep{
+				ID: fmt.Sprintf("order%d", i+1), Name: "order", Step: history.FaultMissed,
+				Proof: fmt.Sprintf("%q did not come within %s", o.String(), waitLimit),
+			}})
+		}
+	}
+	return nil
+}
+
+func (s *Schedule) await(ctx context.Context, o Order) (bool, error) {
+	if o.After.Timed {
+		return s.sleep(o.After.At-time.Since(s.began), nil), ctx.Err()
+	}
+	limit := time.NewTimer(waitLimit)
+	defer limit.Stop()
+	p := o.After.Point
+	nth := p.Nth
+	p.Nth = 0
+	for {
+		s.mu.Lock()
+		n, changed := s.counts[p], s.changed
+		s.mu.Unlock()
+		if n >= nth {
+			return true, nil
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			return false, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+func (f *planned) step(step, proof string) history.Event {
+	return history.Event{Kind: history.Fault, Fault: &history.FaultStep{
+		ID: f.id, Name: f.spec.Kind, Step: step, Targets: f.targets(), Proof: proof,
+	}}
+}
+
+func (f *planned) targets() []string {
+	switch {
+	case len(f.spec.Hosts) == 0:
+		return f.spec.Nodes
+	case len(f.spec.Nodes) == 0:
+		return f.spec.Hosts
+	}
+	var links []string
+	for _, h := range f.spec.Hosts {
+		for _, n := range f.spec.Nodes {
+			links = append(links, h+">"+n)
+		}
+	}
+	return links
+}
+
+// start does the fault, once, and waits until it is seen to work.
+func (s *Schedule) start(f *planned) {
+	f.deed.Lock()
+	defer f.deed.Unlock()
+	if f.state != waiting {
+		return
+	}
+	s.log.Add(f.step(history.FaultStart, ""))
+	ctx, cancel := context.WithTimeout(s.ctx, deedLimit)
+	defer cancel()
+	proof, err := f.fault.Start(ctx)
+	_, later := f.fault.(Prover)
+	switch {
+	case err != nil:
+		s.log.Add(f.step(history.FaultUnproved, line(err)))
+	case proof != "" || !later:
+		s.log.Add(f.step(history.FaultProved, proof))
+	}
+	s.mu.Lock()
+	until := f.spec.Until.Point
+	until.Nth = 0
+	f.base = s.counts[until]
+	s.mu.Unlock()
+	f.state = active
+	close(f.started)
+	if _, heals := f.fault.(Healer); !heals {
+		f.state = finished
+		close(f.over)
+	}
+}
+
+// heal ends the fault, once. missed: its end did not come, and time is up.
+func (s *Schedule) heal(f *planned, missed bool) {
+	f.deed.Lock()
+	defer f.deed.Unlock()
+	if f.state != active {
+		return
+	}
+	// Healing must be tried even when the run has been given up.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), deedLimit)
+	defer cancel()
+	if p, ok := f.fault.(Prover); ok {
+		if proof, err := p.Prove(ctx); err != nil {
+			s.log.Add(f.step(history.FaultUnproved, line(err)))
+		} else {
+			s.log.Add(f.step(history.FaultProved, proof))
+		}
+	}
+	if missed {
+		s.log.Add(f.step(history.FaultMissed, fmt.Sprintf("its end %q did not come within %s", f.spec.Until, f.spec.Most)))
+	}
+	s.log.Add(f.step(history.FaultHeal, ""))
+	proof, err := f.fault.(Healer).Heal(ctx)
+	if err != nil {
+		s.log.Add(f.step(history.FaultError, "heal: "+line(err)))
+	} else {
+		s.log.Add(f.step(history.FaultHealed, proof))
+	}
+	f.state = finished
+	close(f.over)
+}
+
+// Over is true when nothing is left to start or to heal.
+func (s *Schedule) Over() bool {
+	for _, f := range s.faults {
+		select {
+		case <-f.over:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Close heals what is still active and records what never started.
+func (s *Schedule) Close() {
+	for _, f := range s.faults {
+		s.heal(f, false)
+	}
+	s.stop()
+	s.timers.Wait()
+	for _, f := range s.faults {
+		if f.state == waiting {
+			s.log.Add(f.step(history.FaultMissed, fmt.Sprintf("its start %q never came", f.spec.From)))
+		}
+	}
+}
+
+// line puts an error on one line.
+func line(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
