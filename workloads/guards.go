@@ -1,0 +1,60 @@
+package workloads
+
+import "lockchaos/history"
+
+// Guard describes a guard at the resource.
+type Guard struct {
+	Name  string
+	About string
+}
+
+// Guards are all guards, in the order in which they are listed.
+func Guards() []Guard {
+	return []Guard{
+		{history.GuardNone, "the resource accepts every write: the lock alone must keep order"},
+		{history.GuardFence, "a write carries the fencing token; the resource refuses one below the highest it has seen on a write"},
+		{history.GuardFenceRead, "the read carries the token too, so the fence is up before the first write"},
+		{history.GuardVersion, "compare-and-set: a write names the version that it read; no token needed"},
+		{history.GuardAtomic, "one atomic increment at the resource: no lock is needed for a right count"},
+	}
+}
+
+// The rule of a fence is exact: an attempt passes if its token is greater, or
+// if it is equal, comes from the same owner, and is a later attempt. "Less is
+// refused" alone would let two owners share a token, and "not greater is
+// refused" would stop the holder's own second write.
+// See Kleppmann, "How to do distributed locking" (2016), for fencing tokens.
+
+// guardSource is one atomic step at a Redis resource: guard, effect, ledger.
+// KEYS: counter, fence, version, ledger.
+// ARGV: guard, do, op, host, grant, owner, token, value, version.
+// Returns {1 if it passed, the counter and the version afterwards}.
+const guardSource = `
+local guard, action, op, owner = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[6]
+local token, value, version = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local before = tonumber(redis.call("GET", KEYS[1]) or "0")
+local after, ok = before, true
+
+if guard == "fence-read" or (guard == "fence" and action == "write") then
+  local high = redis.call("HMGET", KEYS[2], "token", "owner", "op")
+  local top, last = tonumber(high[1] or "0"), tonumber(high[3] or "0")
+  ok = token > top or (token == top and token > 0 and owner == high[2] and op > last)
+  if ok then
+    redis.call("HSET", KEYS[2], "token", token, "owner", owner, "op", op)
+  end
+elseif guard == "version" and action == "write" then
+  ok = tonumber(redis.call("GET", KEYS[3]) or "0") == version
+end
+
+if ok and action == "write" then
+  if guard == "atomic" then
+    after = redis.call("INCR", KEYS[1])
+  else
+    redis.call("SET", KEYS[1], value)
+    after = value
+  end
+  redis.call("INCR", KEYS[3])
+end
+redis.call("RPUSH", KEYS[4], cjson.encode({op = op, ["do"] = action, host = ARGV[4],
+  grant = tonumber(ARGV[5]), token = token, ok = ok, before = before, value = after}))
+return {ok and 1 or 0, after, tonumber(redis.call("GET", KEYS[3]) or "0")}`
