@@ -1,0 +1,113 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"lockchaos/checker"
+	"lockchaos/history"
+)
+
+// Against holds a verdict against what is expected, and says in what it
+// differs. Nothing: as expected.
+func (e Expect) Against(v *checker.Verdict) []Difference {
+	var diffs []Difference
+	add := func(kind DifferenceKind, format string, args ...any) {
+		diffs = append(diffs, Difference{kind, fmt.Sprintf(format, args...)})
+	}
+	if string(v.Outcome) != e.Outcome {
+		kind := Safety
+		if v.Outcome == checker.Inconclusive {
+			kind = Proof
+		}
+		add(kind, "the outcome is %s, expected %s", v.Outcome, e.Outcome)
+	}
+	for _, want := range e.Findings {
+		if !slices.ContainsFunc(v.Findings, func(f checker.Finding) bool { return matches(want, f) }) {
+			kind := Safety
+			if v.Outcome == checker.Inconclusive {
+				kind = Proof
+			}
+			add(kind, "no %s was found", want)
+		}
+	}
+	for _, f := range v.Findings {
+		if d, ok := e.unexpected(f); ok && !slices.Contains(diffs, d) {
+			diffs = append(diffs, d)
+		}
+	}
+	if v.Counts.Stale < e.Refused {
+		add(Safety, "the guard refused %d stale operations, expected at least %d", v.Counts.Stale, e.Refused)
+	}
+	return diffs
+}
+
+// unexpected judges one finding that is there.
+func (e Expect) unexpected(f checker.Finding) (Difference, bool) {
+	listed := func(list []string) bool {
+		return slices.ContainsFunc(list, func(want string) bool { return matches(want, f) })
+	}
+	switch {
+	case listed(e.Never):
+		return Difference{Safety, f.ID + " was found, and never must be"}, true
+	case listed(e.Findings) || listed(e.May):
+		return Difference{}, false
+	case f.ID == checker.Unavailable:
+		return Difference{Availability, "fewer acquires than demanded"}, true
+	case f.Contained || f.ID == checker.NoConclusion || f.ID == checker.Orphan:
+		return Difference{}, false
+	case f.ID == checker.Wedge:
+		return Difference{Availability, "the lock stayed held by nobody"}, true
+	}
+	return Difference{Safety, f.ID + " was found, and is not expected"}, true
+}
+
+func matches(want string, f checker.Finding) bool {
+	id, cause, has := strings.Cut(want, "/")
+	return f.ID == id && (!has || f.Cause == cause)
+}
+
+// DifferenceKind says which exit code a difference has.
+type DifferenceKind string
+
+// The kinds of difference, the worst first.
+const (
+	Safety       DifferenceKind = "safety"
+	Proof        DifferenceKind = "proof" // inconclusive where a result was expected
+	Availability DifferenceKind = "availability"
+)
+
+// Difference is one way in which a verdict is not what was expected.
+type Difference struct {
+	Kind DifferenceKind `json:"kind"`
+	Text string         `json:"text"`
+}
+
+// Expected is what must come out of the run with this guard.
+func (s *Scenario) Expected(guard string, control bool) Expect {
+	if control {
+		return Expect{Outcome: s.Control}
+	}
+	return s.Expect[guard]
+}
+
+// WithoutFaults is the scenario's control.
+func (s *Scenario) WithoutFaults() *Scenario {
+	c := *s
+	c.Faults, c.Order = nil, nil
+	// Without a fault there is no phase but "before".
+	c.Needs, c.Demand = history.Phases{}, history.Phases{}
+	return &c
+}
+
+// JSON is the scenario with every default filled in.
+func (s *Scenario) JSON() ([]byte, error) {
+	b, err := yaml.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.YAMLToJSON(b)
+}

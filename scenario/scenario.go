@@ -1,0 +1,121 @@
+// Package scenario reads and validates scenario files (YAML). A scenario says
+// which lock is put under test, what is done under it, what goes wrong and
+// when, and what must come out. The catalogue lies in scenarios/ beside this
+// package's files and is embedded in the binary.
+package scenario
+
+import (
+	"time"
+
+	"lockchaos/faults"
+	"lockchaos/history"
+	"lockchaos/locks"
+)
+
+// Scenario is one experiment, with one run for each guard and one for the control.
+type Scenario struct {
+	// Name is system/experiment, as in single/pause-after-acquire.
+	Name string `yaml:"name"`
+	// About is one line for chaos list.
+	About string `yaml:"about"`
+
+	Lock     Lock     `yaml:"lock"`
+	Nodes    Nodes    `yaml:"nodes,omitempty"`
+	Hosts    int      `yaml:"hosts"`
+	Workload Workload `yaml:"workload"`
+	// Guards are the guards at the resource; each is a run of its own.
+	Guards []string `yaml:"guards"`
+	// Order makes steps wait for others: "w2 acquires after w1 acquired".
+	Order []faults.Order `yaml:"order,omitempty"`
+	// Faults are what goes wrong. Without any, the scenario is its own control.
+	Faults []faults.Spec `yaml:"faults,omitempty"`
+
+	// Expect is the outcome by guard.
+	Expect map[string]Expect `yaml:"expect"`
+	// Control is the outcome of the same run without faults; "none" of a
+	// scenario whose trouble is not a fault. Safe where absent.
+	Control string `yaml:"control,omitempty"`
+
+	// Needs is what a run must have done to prove anything; Demand is what the
+	// lock must have achieved to count as available.
+	Needs  history.Phases `yaml:"needs,omitempty"`
+	Demand history.Phases `yaml:"demand,omitempty"`
+	// Deadline ends a run that does not end by itself (30s).
+	Deadline locks.Duration `yaml:"deadline,omitempty"`
+
+	// File and Source are where it was read from.
+	File   string `yaml:"-"`
+	Source []byte `yaml:"-"`
+}
+
+// Lock is the lock system and its settings.
+type Lock struct {
+	System string         `yaml:"system"`
+	TTL    locks.Duration `yaml:"ttl"`
+	// Watchdog extends the lease every third of the TTL while the lock is held.
+	Watchdog bool `yaml:"watchdog,omitempty"`
+	// Command and NodeCount are for the system external: the host program, and
+	// over how many nodes it runs (1 or 5).
+	Command   []string `yaml:"command,omitempty"`
+	NodeCount int      `yaml:"nodes,omitempty"`
+	// Settings are handed to an external host as they are.
+	Settings map[string]any `yaml:"settings,omitempty"`
+
+	locks.Options `yaml:",inline"`
+}
+
+// Nodes are settings of all lock nodes.
+type Nodes struct {
+	// Persistence is none (the default), everysec or always.
+	Persistence string `yaml:"persistence,omitempty"`
+}
+
+// Workload is what each host does, again and again.
+type Workload struct {
+	// Kind is counter: acquire, read, work, check, write, release.
+	Kind string `yaml:"kind"`
+	// Discipline is trusting (the default) or checks-lease.
+	Discipline string `yaml:"discipline,omitempty"`
+	// Rounds is how many increments each host makes.
+	Rounds int `yaml:"rounds"`
+	// Work is the time between read and write; Rest the time between two rounds.
+	Work locks.Duration `yaml:"work,omitempty"`
+	Rest locks.Duration `yaml:"rest,omitempty"`
+	// Retry is the time between two tries to acquire (10ms).
+	Retry locks.Duration `yaml:"retry,omitempty"`
+}
+
+// Expect is what must come out of a run.
+type Expect struct {
+	Outcome string `yaml:"outcome"`
+	// Findings must all be found, contained ones too. "double-grant/state-loss"
+	// also asks for the cause. Others that decide the outcome are unexpected
+	// unless May lists them.
+	Findings []string `yaml:"findings,omitempty"`
+	May      []string `yaml:"may,omitempty"`
+	// Never must not be found, not even contained.
+	Never []string `yaml:"never,omitempty"`
+	// Refused is the least number of stale operations that the guard must have refused.
+	Refused int `yaml:"refused,omitempty"`
+}
+
+// The defaults.
+const (
+	DefaultDeadline = 30 * time.Second
+	DefaultRetry    = 10 * time.Millisecond
+)
+
+// NoControl is the value of Control for a scenario without one.
+const NoControl = "none"
+
+// NodeCount is how many lock nodes the scenario needs.
+func (s *Scenario) NodeCount() int {
+	if s.Lock.System == locks.External {
+		return s.Lock.NodeCount
+	}
+	sys, err := locks.Find(s.Lock.System)
+	if err != nil {
+		return 0 // validation has refused it
+	}
+	return sys.Nodes
+}

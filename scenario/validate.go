@@ -1,0 +1,243 @@
+package scenario
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockchaos/checker"
+	"lockchaos/cluster"
+	"lockchaos/faults"
+	"lockchaos/history"
+	"lockchaos/locks"
+)
+
+var (
+	guards      = []string{history.GuardNone, history.GuardFence, history.GuardFenceRead, history.GuardVersion, history.GuardAtomic}
+	disciplines = []string{history.Trusting, history.ChecksLease}
+	workloads   = []string{"counter"}
+	outcomes    = []string{string(checker.Safe), string(checker.Violated), string(checker.Inconclusive)}
+	persistence = []string{cluster.PersistNone, cluster.PersistEverySec, cluster.PersistAlways}
+	directions  = []string{string(cluster.Requests), string(cluster.Replies), string(cluster.Both)}
+	findings    = []string{
+		checker.DoubleGrant, checker.StaleHolder, checker.StaleWrite, checker.LostUpdate, checker.TokenRegression,
+		checker.ForeignRelease, checker.ForeignExtend, checker.SilentLoss, checker.SilentReacquire,
+		checker.Orphan, checker.Wedge, checker.Unavailable,
+	}
+	causes = []string{checker.CauseStateLoss, checker.CauseEarlyExpiry, checker.CauseForeignRelease, checker.CauseSplit, checker.CauseStaleMessage}
+)
+
+// Most hosts, and most rounds of all together, of one scenario.
+const (
+	MostHosts  = 50
+	MostRounds = 1_000_000
+)
+
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
+
+func (s *Scenario) defaults() {
+	set := func(p *string, v string) {
+		if *p == "" {
+			*p = v
+		}
+	}
+	set(&s.Workload.Discipline, history.Trusting)
+	set(&s.Nodes.Persistence, cluster.PersistNone)
+	set(&s.Control, string(checker.Safe))
+	if s.Name == "" {
+		s.Name = strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File))
+	}
+	if s.Deadline == 0 {
+		s.Deadline = locks.Duration(DefaultDeadline)
+	}
+	if s.Workload.Retry == 0 {
+		s.Workload.Retry = locks.Duration(DefaultRetry)
+	}
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		if f.Most == 0 {
+			f.Most = locks.Duration(faults.DefaultMost)
+		}
+		set(&f.Direction, string(cluster.Both))
+	}
+}
+
+func oneOf(path, value string, allowed []string) *problem {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return &problem{path, fmt.Sprintf("%q, expected one of %s", value, strings.Join(allowed, ", "))}
+}
+
+// first returns the first problem there is.
+func first(ps ...*problem) *problem {
+	for _, p := range ps {
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func must(ok bool, path, format string, args ...any) *problem {
+	if ok {
+		return nil
+	}
+	return &problem{path, fmt.Sprintf(format, args...)}
+}
+
+func (s *Scenario) validate() *problem {
+	return first(
+		must(nameForm.MatchString(s.Name), "name", "%q, expected small letters, digits, - and /", s.Name),
+		s.validateLock(),
+		oneOf("nodes.persistence", s.Nodes.Persistence, persistence),
+		must(s.Hosts >= 1 && s.Hosts <= MostHosts, "hosts", "%d, expected 1 to %d", s.Hosts, MostHosts),
+		s.validateWorkload(),
+		s.validateGuards(),
+		s.validateOrder(),
+		s.validateFaults(),
+		s.validateExpect(),
+		must(s.Deadline > 0, "deadline", "%s, expected above 0", s.Deadline),
+	)
+}
+
+func (s *Scenario) validateLock() *problem {
+	l := s.Lock
+	if p := must(l.TTL >= locks.Duration(1e6), "lock.ttl", "%s, expected 1ms or more", l.TTL); p != nil {
+		return p
+	}
+	if l.System == locks.External {
+		return first(
+			must(len(l.Command) > 0, "lock.command", "an external host needs the command that runs it"),
+			must(l.NodeCount == 1 || l.NodeCount == 5, "lock.nodes", "%d, expected 1 or 5", l.NodeCount),
+			must(len(l.Set()) == 0, "lock", "%s is for the built-in systems, an external host gets its own under settings", strings.Join(l.Set(), ", ")),
+		)
+	}
+	sys, err := locks.Find(l.System)
+	if err != nil {
+		return &problem{"lock.system", err.Error()}
+	}
+	if err := l.Check(sys); err != nil {
+		return &problem{"lock", err.Error()}
+	}
+	return first(
+		must(len(l.Command) == 0, "lock.command", "only for the system external"),
+		must(l.NodeCount == 0, "lock.nodes", "only for the system external, %s has %d", sys.Name, sys.Nodes),
+		must(len(l.Settings) == 0, "lock.settings", "only for the system external"),
+	)
+}
+
+func (s *Scenario) validateWorkload() *problem {
+	w := s.Workload
+	return first(
+		oneOf("workload.kind", w.Kind, workloads),
+		oneOf("workload.discipline", w.Discipline, disciplines),
+		must(w.Rounds >= 1 && w.Rounds*s.Hosts <= MostRounds, "workload.rounds", "%d for each of %d hosts, expected 1 to %d in all", w.Rounds, s.Hosts, MostRounds),
+		must(w.Work >= 0, "workload.work", "%s, expected 0 or more", w.Work),
+		must(w.Rest >= 0, "workload.rest", "%s, expected 0 or more", w.Rest),
+		must(w.Retry > 0, "workload.retry", "%s, expected above 0", w.Retry),
+	)
+}
+
+func (s *Scenario) validateGuards() *problem {
+	if len(s.Guards) == 0 {
+		return &problem{"guards", "none given, expected some of " + strings.Join(guards, ", ")}
+	}
+	for i, g := range s.Guards {
+		path := fmt.Sprintf("guards[%d]", i)
+		if p := oneOf(path, g, guards); p != nil {
+			return p
+		}
+		if slices.Index(s.Guards, g) != i {
+			return &problem{path, fmt.Sprintf("%q stands twice", g)}
+		}
+		if p := must(s.mints() || (g != history.GuardFence && g != history.GuardFenceRead), path,
+			"%s needs a fencing token, and %s mints none", g, s.Lock.System); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) mints() bool {
+	if s.Lock.System == locks.External {
+		return true // it may; a grant without a token is refused at the resource
+	}
+	sys, err := locks.Find(s.Lock.System)
+	return err == nil && sys.Mints
+}
+
+func (s *Scenario) validateOrder() *problem {
+	for i, o := range s.Order {
+		path := fmt.Sprintf("order[%d]", i)
+		if p := first(s.hostExists(path, o.Step.Host), s.validateTrigger(path, o.After)); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) hostExists(path, host string) *problem {
+	for i := range s.Hosts {
+		if host == HostName(i) {
+			return nil
+		}
+	}
+	return &problem{path, fmt.Sprintf("host %q, expected %s to %s", host, HostName(0), HostName(s.Hosts-1))}
+}
+
+func (s *Scenario) nodeExists(path, node string) *problem {
+	if node == cluster.Resource {
+		return nil
+	}
+	for i := range s.NodeCount() {
+		if node == NodeName(i) {
+			return nil
+		}
+	}
+	return &problem{path, fmt.Sprintf("node %q, expected %s to %s, or %s", node, NodeName(0), NodeName(s.NodeCount()-1), cluster.Resource)}
+}
+
+// HostName is the name of the i-th host, from 0: w1, w2, …
+func HostName(i int) string { return fmt.Sprintf("w%d", i+1) }
+
+// NodeName is the name of the i-th lock node, from 0: n1, n2, …
+func NodeName(i int) string { return fmt.Sprintf("n%d", i+1) }
+
+func (s *Scenario) validateExpect() *problem {
+	for g, e := range s.Expect {
+		path := "expect." + g
+		if !slices.Contains(s.Guards, g) {
+			return &problem{path, fmt.Sprintf("no such guard in this scenario, which has %s", strings.Join(s.Guards, ", "))}
+		}
+		if p := first(oneOf(path+".outcome", e.Outcome, outcomes), must(e.Refused >= 0, path+".refused", "%d, expected 0 or more", e.Refused)); p != nil {
+			return p
+		}
+		for _, list := range [][]string{e.Findings, e.May, e.Never} {
+			for _, id := range list {
+				if p := validateFinding(path, id); p != nil {
+					return p
+				}
+			}
+		}
+	}
+	for _, g := range s.Guards {
+		if _, ok := s.Expect[g]; !ok {
+			return &problem{"expect", "nothing is expected for the guard " + g}
+		}
+	}
+	return oneOf("control", s.Control, append(slices.Clone(outcomes), NoControl))
+}
+
+func validateFinding(path, id string) *problem {
+	id, cause, has := strings.Cut(id, "/")
+	if p := oneOf(path, id, findings); p != nil {
+		return p
+	}
+	if has {
+		return oneOf(path, cause, causes)
+	}
+	return nil
+}
