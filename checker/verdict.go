@@ -58,8 +58,9 @@ type Finding struct {
 	// Events are the sequence numbers of the deciding events, in order.
 	Events []int64       `json:"events,omitempty"`
 	At     time.Duration `json:"at"`
-	// Count is how much was lost (lost-update), or how many acquires were
-	// granted (unavailable).
+	// Count is how much was lost (lost-update), how many acquires were granted
+	// (unavailable) or refused (orphan, wedge), or for how many findings that are
+	// not told one by one this one stands (the last of its kind, without Events).
 	Count int `json:"count,omitempty"`
 	// Lasted is how long it went on: the overlap, or the time until it was noticed.
 	Lasted time.Duration `json:"lasted,omitempty"`

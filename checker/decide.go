@@ -1,0 +1,115 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"lockchaos/history"
+)
+
+// order is the order in which findings are told.
+func order() []string {
+	return []string{
+		DoubleGrant, StaleHolder, StaleWrite, LostUpdate, TokenRegression, ForeignRelease, ForeignExtend,
+		SilentLoss, SilentReacquire, Orphan, Wedge, Unavailable, NoConclusion,
+	}
+}
+
+// Safety says whether a finding is about safety. The others are about liveness
+// or about the run itself, and never make a run violated.
+func Safety(id string) bool {
+	switch id {
+	case Orphan, Wedge, Unavailable, NoConclusion:
+		return false
+	}
+	return true
+}
+
+// Decides says whether a finding makes a run violated under a guard. A guard
+// answers for the resource behind it, and the lock is then allowed to fail as
+// long as the guard holds:
+//
+//	none               every safety finding
+//	fence, fence-read  stale-write, lost-update, token-regression
+//	version, atomic    lost-update
+func Decides(guard, id string) bool {
+	switch guard {
+	case history.GuardFence, history.GuardFenceRead:
+		return id == StaleWrite || id == LostUpdate || id == TokenRegression
+	case history.GuardVersion, history.GuardAtomic:
+		return id == LostUpdate
+	}
+	return Safety(id)
+}
+
+// lockFault says whether a finding is about the lock, not the resource.
+func lockFault(id string) bool { return Safety(id) && id != StaleWrite && id != LostUpdate }
+
+// blame is whose fault a finding is, where nothing more is known.
+func blame(id, guard string) string {
+	switch id {
+	case DoubleGrant, TokenRegression:
+		return "lock service"
+	case StaleHolder:
+		return "holder"
+	case StaleWrite:
+		return "resource"
+	case LostUpdate:
+		if guard != history.GuardNone && guard != "" {
+			return "guard"
+		}
+		return "resource"
+	case Unavailable:
+		return "lock service"
+	case Wedge:
+		return "operator"
+	case NoConclusion:
+		return "harness"
+	}
+	return "library"
+}
+
+// decide draws the outcomes from findings and reasons. Evidence is evidence: a
+// run that is violated stays so, however little else it proves.
+func (v *Verdict) decide(guard string) {
+	open := Safe
+	if len(v.Reasons) > 0 {
+		open = Inconclusive
+	}
+	v.Outcome, v.Lock, v.Resource = open, open, open
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		decides := Decides(guard, f.ID)
+		f.Contained = Safety(f.ID) && !decides
+		if decides {
+			v.Outcome = Violated
+		}
+		if lockFault(f.ID) {
+			v.Lock = Violated
+		}
+		if decides && !lockFault(f.ID) {
+			v.Resource = Violated
+		}
+	}
+}
+
+// settle puts the findings in their order, and adds one for those of each kind
+// that are not told one by one.
+func (j *judge) settle() []Finding {
+	all := []Finding{}
+	for _, id := range order() {
+		fs := j.found[id]
+		slices.SortStableFunc(fs, func(a, b Finding) int {
+			return cmp.Or(cmp.Compare(a.At, b.At), slices.Compare(a.Events, b.Events), slices.Compare(a.Grants, b.Grants))
+		})
+		if n := j.more[id]; n > 0 {
+			fs = append(fs, Finding{
+				ID: id, Blame: blame(id, j.r.h.Header.Guard), At: fs[len(fs)-1].At, Count: n,
+				Words: fmt.Sprintf("and %d more like these, which are counted and not told one by one", n),
+			})
+		}
+		all = append(all, fs...)
+	}
+	return all
+}

@@ -1,0 +1,173 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lockchaos/history"
+)
+
+// fault is one fault of the run, from its steps.
+type fault struct {
+	id, name string
+	targets  []string
+	start    *history.Event // nil if it never began
+	proved   *history.Event
+	heal     *history.Event
+	over     *history.Event // its last step
+	bad      []*history.Event
+}
+
+func (r *record) addFault(e *history.Event) error {
+	if e.Fault == nil {
+		return &MalformedError{e.Seq, "a fault without its step"}
+	}
+	i := slices.IndexFunc(r.faults, func(f *fault) bool { return f.id == e.Fault.ID })
+	if i < 0 {
+		i = len(r.faults)
+		r.faults = append(r.faults, &fault{id: e.Fault.ID, name: e.Fault.Name})
+	}
+	r.faults[i].step(e)
+	return nil
+}
+
+func (f *fault) step(e *history.Event) {
+	if len(e.Fault.Targets) > 0 {
+		f.targets = e.Fault.Targets
+	}
+	switch e.Fault.Step {
+	case history.FaultStart:
+		if f.start == nil {
+			f.start = e
+		}
+	case history.FaultProved:
+		if f.proved == nil {
+			f.proved = e
+		}
+	case history.FaultHeal:
+		f.heal = e
+	case history.FaultUnproved, history.FaultError, history.FaultMissed:
+		f.bad = append(f.bad, e)
+	}
+	f.over = e
+}
+
+// until is the last event at which the fault may have acted: its healing, or
+// the proof of one that has no healing. One whose healing did not end acts to
+// the end of the run.
+func (f *fault) until(r *record) int64 {
+	if f.heal != nil && f.over.Fault.Step != history.FaultHealed {
+		return r.last()
+	}
+	return pos(f.over)
+}
+
+// acted says whether the fault was at work somewhere in [from, to].
+func (f *fault) acted(r *record, from, to int64) bool {
+	return f.start != nil && pos(f.start) <= to && f.until(r) >= from
+}
+
+// killer is the fault that explains the exit of a host; nil if none does. A
+// fault explains one exit: that of the process that it found running.
+func (r *record) killer(x *history.Event) *fault {
+	var since int64
+	for _, o := range r.exits {
+		if o.Host == x.Host && o.Seq < x.Seq {
+			since = o.Seq
+		}
+	}
+	for _, f := range r.faults {
+		if f.name == "kill-host" && f.start != nil && slices.Contains(f.targets, x.Host) &&
+			since < f.start.Seq && f.start.Seq < x.Seq {
+			return f
+		}
+	}
+	return nil
+}
+
+// period is when faults were at work: from the start of the first to the end
+// of the last. The time between two faults counts as during, too: whether the
+// first has worn off is what a run is there to find out.
+func (r *record) period() (from, to int64, ok bool) {
+	for _, f := range r.faults {
+		if f.start == nil {
+			continue
+		}
+		if !ok || pos(f.start) < from {
+			from = pos(f.start)
+		}
+		to, ok = max(to, f.until(r)), true
+	}
+	return from, to, ok
+}
+
+// phases counts the acquires by where their answers lie.
+func (r *record) phases() history.Phases {
+	var p history.Phases
+	from, to, faulty := r.period()
+	for _, o := range r.ops {
+		if o.call.Do != history.Acquire || o.ret == nil {
+			continue
+		}
+		in := &p.Before
+		switch at := pos(o.ret); {
+		case faulty && at > to:
+			in = &p.After
+		case faulty && at > from:
+			in = &p.During
+		}
+		in.Attempts++
+		if o.result() == history.OK {
+			in.Grants++
+		}
+	}
+	return p
+}
+
+var stateLoss = []string{
+	"crash-node", "restart-node", "power-loss", "failover", "flush", "evict", "cut-replication",
+}
+
+// cause guesses from the faults why two promises overlapped.
+func (r *record) cause(g1, g2 *grant) string {
+	struck := func(names ...string) bool {
+		return slices.ContainsFunc(r.faults, func(f *fault) bool {
+			return slices.Contains(names, f.name) && f.acted(r, g1.called(), g2.returned())
+		})
+	}
+	switch {
+	case struck("partition") && struck("failover"):
+		return CauseSplit
+	case struck(stateLoss...):
+		return CauseStateLoss
+	case struck("clock-jump", "clock-rate"):
+		return CauseEarlyExpiry
+	case struck("hold"):
+		return CauseStaleMessage
+	}
+	return ""
+}
+
+// bystander is the fault to be told in a story that runs from one event to
+// another: the first that acted on that host, on its links, or on no host at all.
+func (r *record) bystander(host string, from, to int64) *fault {
+	for _, f := range r.faults {
+		if f.acted(r, from, to) && (f.hits(func(h string) bool { return h == host }) || !f.hits(r.isHost)) {
+			return f
+		}
+	}
+	return nil
+}
+
+// hits says whether a target, or the near end of one that is a link, is such a host.
+func (f *fault) hits(such func(string) bool) bool {
+	return slices.ContainsFunc(f.targets, func(t string) bool {
+		near, _, _ := strings.Cut(t, ">")
+		return such(near)
+	})
+}
+
+func (r *record) isHost(name string) bool { return r.hosts[name] }
+
+func (f *fault) began() time.Duration { return f.start.T }

@@ -1,0 +1,107 @@
+package checker
+
+import (
+	"time"
+
+	"lockchaos/history"
+)
+
+// Options bound what a judge spends. A zero field takes its default.
+type Options struct {
+	// PorcupineLimit is how long Porcupine may take in all: 10 seconds.
+	PorcupineLimit time.Duration
+	// ChunkOps is from how many operations on a chunk is cut: 500.
+	ChunkOps int
+	// MaxChunkOps is how many operations a chunk may have and still be checked: 5,000.
+	MaxChunkOps int
+	// MaxVague is how many operations of a chunk may have no known end: 20.
+	MaxVague int
+	// MaxFindings is how many findings of one kind are told one by one: 100.
+	// The rest is counted in one more finding.
+	MaxFindings int
+}
+
+func (o Options) filled() Options {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&o.ChunkOps, 500)
+	set(&o.MaxChunkOps, 5000)
+	set(&o.MaxVague, 20)
+	set(&o.MaxFindings, 100)
+	if o.PorcupineLimit <= 0 {
+		o.PorcupineLimit = 10 * time.Second
+	}
+	return o
+}
+
+// Judge judges a history with the default Options. The same history always
+// gives the same verdict. It fails with a *DisagreementError if the oracles
+// contradict each other, and with a *MalformedError if the history cannot be
+// read as one.
+func Judge(h *history.History) (*Verdict, error) { return JudgeWith(h, Options{}) }
+
+// JudgeWith judges a history within the given bounds.
+func JudgeWith(h *history.History, o Options) (*Verdict, error) {
+	r, err := assemble(h)
+	if err != nil {
+		return nil, err
+	}
+	return r.judge(o.filled())
+}
+
+func (r *record) judge(o Options) (*Verdict, error) {
+	reports, err := consult(r, o)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verdict{Oracles: reports, Phases: r.phases(), Margin: r.margin(), Counts: r.counts()}
+	j := &judge{r: r, o: o}
+	j.run(reports)
+	v.Findings, v.Reasons = j.settle(), j.reasons
+	v.decide(r.h.Header.Guard)
+	return v, nil
+}
+
+// judge collects findings.
+type judge struct {
+	r         *record
+	o         Options
+	found     map[string][]Finding
+	more      map[string]int // found and not told one by one
+	reasons   []string
+	overtaken map[int]bool  // grant index: another got its lock while it was promised
+	released  map[int]int64 // grant index: where another host's release hit it first
+}
+
+func (j *judge) run(reports []OracleReport) {
+	j.found, j.more, j.released = map[string][]Finding{}, map[string]int{}, map[int]int64{}
+	j.overtaken = map[int]bool{}
+	for _, l := range j.r.locks {
+		j.foreign(l) // first: a foreign release explains a double grant
+		j.doubleGrants(l)
+		j.staleHolders(l)
+		j.earlyLosses(l)
+		j.reacquires(l)
+		j.tokens(l)
+		j.staleWrites(l)
+		j.lostUpdates(l)
+		j.gaps(l)
+	}
+	j.availability()
+	j.doubts(reports)
+}
+
+// add keeps a finding, or counts it if there are too many of its kind.
+func (j *judge) add(f Finding) {
+	if len(j.found[f.ID]) >= j.o.MaxFindings {
+		j.more[f.ID]++
+		return
+	}
+	if f.Blame == "" {
+		f.Blame = blame(f.ID, j.r.h.Header.Guard)
+	}
+	j.found[f.ID] = append(j.found[f.ID], f)
+}

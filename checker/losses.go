@@ -1,0 +1,163 @@
+package checker
+
+import (
+	"lockchaos/history"
+)
+
+// foreign finds releases and extends that hit the lock of another: it was
+// promised to that other all the time from call to return.
+func (j *judge) foreign(l *lock) {
+	c := newCovers(l.promises)
+	for _, g := range l.grants {
+		for _, o := range g.releases {
+			if v := j.victim(c, g, o); v != nil {
+				if _, ok := j.released[v.index]; !ok {
+					j.released[v.index] = pos(o.call)
+				}
+				j.addForeign(ForeignRelease, l, g, v, o)
+			}
+		}
+		for _, o := range g.extends {
+			if v := j.victim(c, g, o); v != nil {
+				j.addForeign(ForeignExtend, l, g, v, o)
+			}
+		}
+	}
+}
+
+// victim is the grant that the successful operation o of g must have hit.
+func (j *judge) victim(c covers, g *grant, o *op) *grant {
+	if o.result() != history.OK {
+		return nil
+	}
+	ended := g.returned()
+	for _, s := range g.promise {
+		if s.end <= pos(o.call) {
+			ended = s.end
+		}
+	}
+	var v *grant
+	c.over(pos(o.call), pos(o.ret), func(s *span) bool {
+		if other := j.r.grants[s.g]; other != g && other.returned() > ended {
+			v = other
+		}
+		return v == nil
+	})
+	return v
+}
+
+func (j *judge) addForeign(id string, l *lock, g, v *grant, o *op) {
+	j.add(Finding{
+		ID: id, Lock: l.name, Grants: ids(g, v), Events: seqs(g.ret(), v.ret(), o.call, o.ret), At: o.ret.T,
+		Words: j.tellForeign(g, v, o),
+	})
+}
+
+// earlyLosses finds grants whose host was told of a loss while the lease still
+// ran. A reply after the lease, or after the host's own release, tells of no
+// fault.
+func (j *judge) earlyLosses(l *lock) {
+	for _, g := range l.grants {
+		d := j.firstDenial(g)
+		if d == nil || j.overtaken[g.index] { // told with the double grant
+			continue
+		}
+		confirmed := g.acq
+		for _, o := range g.extends {
+			if o.result() == history.OK && o.ret.Seq < d.ret.Seq && o.ret.Seq > confirmed.ret.Seq {
+				confirmed = o
+			}
+		}
+		f := Finding{
+			ID: SilentLoss, Blame: "lock service", Lock: l.name, Grants: ids(g),
+			Events: seqs(g.ret(), confirmed.ret, d.ret), At: d.ret.T, Lasted: d.ret.T - confirmed.ret.T,
+		}
+		if at, ok := j.released[g.index]; ok && at < pos(d.ret) {
+			f.Cause, f.Blame = CauseForeignRelease, "library"
+		}
+		f.Words = j.tellEarlyLoss(g, confirmed, d)
+		j.add(f)
+	}
+}
+
+// firstDenial is the operation by which the host of g first learned of its
+// loss, if that shows that the lock service lost it.
+func (j *judge) firstDenial(g *grant) *op {
+	var d *op
+	for _, o := range g.denials() {
+		if d == nil || o.ret.Seq < d.ret.Seq {
+			d = o
+		}
+	}
+	switch {
+	case d == nil || g.lost != nil && g.lost.Seq < d.ret.Seq:
+		return nil
+	case len(g.releases) > 0 && d != g.releases[0] && d.ret.Seq > g.releases[0].call.Seq:
+		return nil
+	case d.call.Do == history.Check && gaveUp(g, d):
+		return nil
+	}
+	for _, s := range j.r.owed(g) {
+		if s.start < pos(d.ret) && pos(d.ret) < s.end {
+			return d
+		}
+	}
+	return nil
+}
+
+// gaveUp says whether the host may have stopped believing on its own account:
+// an extend had failed before it was asked.
+func gaveUp(g *grant, check *op) bool {
+	for _, o := range g.extends {
+		if res := o.result(); (res == history.Failed || res == history.Unknown) && o.call.Seq < check.ret.Seq {
+			return true
+		}
+	}
+	return false
+}
+
+// reacquires finds extends that took a lock back which another had held since
+// it was last confirmed.
+func (j *judge) reacquires(l *lock) {
+	for _, g := range l.grants {
+		confirmed := g.acq
+		for _, e := range byReturn(g.extends) {
+			if e.result() != history.OK {
+				continue
+			}
+			if h := j.heldBetween(l, g, confirmed, e); h != nil {
+				j.add(Finding{
+					ID: SilentReacquire, Lock: l.name, Grants: ids(g, h),
+					Events: seqs(g.ret(), h.ret(), e.ret), At: e.ret.T, Words: j.tellReacquire(g, h, e),
+				})
+			}
+			confirmed = e
+		}
+	}
+}
+
+// heldBetween is a grant that was given out definitely after g was confirmed
+// and before e was called, and is no longer promised; nil if g had been told.
+func (j *judge) heldBetween(l *lock, g *grant, confirmed, e *op) *grant {
+	if told := g.learned(0); told != nil && told.Seq < e.ret.Seq {
+		return nil
+	}
+	for _, h := range l.after(pos(confirmed.ret)) {
+		if h.returned() > pos(e.call) {
+			break
+		}
+		if h != g && h.called() > pos(confirmed.ret) && !promisedAt(h, pos(e.ret)) {
+			return h
+		}
+	}
+	return nil
+}
+
+func promisedAt(g *grant, p int64) bool {
+	for _, s := range g.promise {
+		if s.start <= p && p < s.end {
+			return true
+		}
+	}
+	return false
+}

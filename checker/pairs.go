@@ -1,0 +1,106 @@
+package checker
+
+import (
+	"time"
+)
+
+// maxPairs is how many overlapping pairs of one lock are looked into, as a
+// multiple of the findings that are told. What is beyond is counted.
+const maxPairs = 20
+
+// doubleGrants finds the pairs of grants whose promises overlap, and with each
+// grant that was overtaken, that nobody told its host.
+func (j *judge) doubleGrants(l *lock) {
+	pairs, more := overlapping(l.promises, maxPairs*j.o.MaxFindings)
+	for _, p := range pairs {
+		g1, g2 := j.r.grants[p.a], j.r.grants[p.b]
+		from, to, _ := overlap(g1.promise, g2.promise)
+		f := Finding{
+			ID: DoubleGrant, Cause: j.r.cause(g1, g2), Lock: l.name, Grants: ids(g1, g2),
+			Events: seqs(g1.ret(), g2.ret()), At: from.t, Lasted: to.t - from.t,
+		}
+		if at, ok := j.released[g1.index]; ok && at < g2.returned() {
+			f.Cause, f.Blame = CauseForeignRelease, "library"
+		}
+		f.Words = j.tellDoubleGrant(g1, g2, f)
+		j.add(f)
+		// Where a late extend of g1 made the overlap, g1 lost nothing in it.
+		if from.pos == g2.returned() && !j.overtaken[p.a] {
+			j.overtaken[p.a] = true
+			j.silentLoss(l, g1, g2)
+		}
+	}
+	j.count(DoubleGrant, more)
+}
+
+// count notes overlaps that were counted and not looked into. There are some
+// only where there are findings to add them to.
+func (j *judge) count(id string, more int) {
+	if len(j.found[id]) > 0 {
+		j.more[id] += more
+	}
+}
+
+// silentLoss says how long g1 went without word after g2 had its lock.
+func (j *judge) silentLoss(l *lock, g1, g2 *grant) {
+	learned := g1.learned(g2.returned())
+	f := Finding{
+		ID: SilentLoss, Lock: l.name, Grants: ids(g1, g2), Events: seqs(g1.ret(), g2.ret(), learned), At: g2.got(),
+	}
+	until := j.r.end().t
+	switch {
+	case learned != nil:
+		until = learned.T
+	case len(g1.releases) > 0:
+		until = g1.releases[0].call.T
+	case g1.gone != nil:
+		until = g1.gone.T
+	}
+	f.Lasted = max(until-g2.got(), 0)
+	f.Words = j.tellSilentLoss(g1, g2, learned, f.Lasted)
+	j.add(f)
+}
+
+// staleHolders finds the pairs of grants of which two hosts thought that they
+// hold the lock, though the lock service had promised it to one at a time.
+func (j *judge) staleHolders(l *lock) {
+	pairs, more := overlapping(l.beliefs, maxPairs*j.o.MaxFindings)
+	for _, p := range pairs {
+		g1, g2 := j.r.grants[p.a], j.r.grants[p.b]
+		if _, _, both := overlap(g1.promise, g2.promise); both {
+			continue
+		}
+		from, to, _ := overlap(g1.belief, g2.belief)
+		f := Finding{
+			ID: StaleHolder, Lock: l.name, Grants: ids(g1, g2),
+			Events: seqs(g1.ret(), g2.ret(), to.ev), At: from.t, Lasted: to.t - from.t,
+		}
+		f.Words = j.tellStaleHolder(g1, g2, to, f.Lasted)
+		j.add(f)
+	}
+	j.count(StaleHolder, more)
+}
+
+// margin is the closest that two beliefs of one lock came to each other.
+func (r *record) margin() *time.Duration {
+	var least *time.Duration
+	for _, l := range r.locks {
+		var longest *span
+		for i := range l.beliefs {
+			s := &l.beliefs[i]
+			if longest != nil && longest.g != s.g {
+				gap := s.startT - min(longest.endT, s.endT)
+				if longest.end <= s.start {
+					gap = s.startT - longest.endT
+				}
+				if least == nil || gap < *least {
+					least = &gap
+				}
+			}
+			if longest == nil || s.end > longest.end {
+				longest = s
+			}
+		}
+	}
+	return least
+}
