@@ -1,0 +1,67 @@
+package local
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Part is something that runs on this machine can use.
+type Part struct {
+	Name string
+	For  string // what it makes possible
+	// Found is its version or place; empty where it is missing, and Get says how to get it.
+	Found, Get string
+	Needed     bool // no run on real servers without it
+}
+
+// Inventory looks for everything that a run can use.
+func Inventory(ctx context.Context) []Part {
+	redis := Part{Name: "redis-server", For: "all runs on real servers", Get: "apt-get install redis-server", Needed: true}
+	if path, err := findRedis(); err == nil {
+		redis.Found = firstLine(ctx, path, "--version")
+	}
+	return []Part{
+		redis,
+		program(ctx, "redis-sentinel", "runs with a failover", "apt-get install redis-sentinel", "--version"),
+		program(ctx, "python3", "the example host in examples/hosts/", "apt-get install python3", "--version"),
+		{Name: "libfaketime", For: "clock faults on real servers", Get: "apt-get install libfaketime",
+			Found: glob("/usr/lib/*/faketime/libfaketimeMT.so.1")},
+		{Name: "postgres", For: "PostgreSQL as the resource", Get: "apt-get install postgresql",
+			Found: glob("/usr/lib/postgresql/*/bin/postgres")},
+	}
+}
+
+func program(ctx context.Context, name, what, get string, args ...string) Part {
+	p := Part{Name: name, For: what, Get: get}
+	if path, err := exec.LookPath(name); err == nil {
+		p.Found = firstLine(ctx, path, args...)
+	}
+	return p
+}
+
+// firstLine is the first line that a program prints, or its path.
+func firstLine(ctx context.Context, path string, args ...string) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, args...).Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || line == "" {
+		return path
+	}
+	return line
+}
+
+func glob(pattern string) string {
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	if _, err := os.Stat(found[0]); err != nil {
+		return ""
+	}
+	return found[0]
+}

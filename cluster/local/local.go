@@ -1,0 +1,284 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-redsync/redsync/v4/redis"
+
+	"lockchaos/cluster"
+)
+
+// Cluster is one world of children on a Machine.
+type Cluster struct {
+	machine *Machine
+	spec    cluster.Spec
+	id      string // unique in the machine
+	dir     string
+	logs    string
+
+	nodes map[string]*node // not changed after Up
+	links map[pair]*Link   // not changed after Up
+	pools pools
+
+	mu     sync.Mutex
+	hosts  map[string]*hostProc
+	closed bool
+
+	once     sync.Once
+	closeErr error
+}
+
+// pair is a host and a node.
+type pair struct{ host, node string }
+
+// parallel is how many nodes or links are brought up at once.
+const parallel = 8
+
+// Up brings up the nodes and the links of a cluster; hosts are started one by
+// one with StartHost. After an error nothing is left of it.
+func (m *Machine) Up(ctx context.Context, spec cluster.Spec) (*Cluster, error) {
+	if err := validate(spec); err != nil {
+		return nil, err
+	}
+	redis, err := findRedis()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		machine: m, spec: spec, nodes: map[string]*node{}, links: map[pair]*Link{}, hosts: map[string]*hostProc{},
+	}
+	if err := m.enter(c); err != nil {
+		return nil, fmt.Errorf("cluster %q: %w", spec.Name, err)
+	}
+	if err := c.up(ctx, redis); err != nil {
+		return nil, errors.Join(fmt.Errorf("cluster %q: %w", spec.Name, err), c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) up(ctx context.Context, redis string) error {
+	c.logs = c.spec.Logs
+	if c.logs == "" {
+		c.logs = filepath.Join(c.dir, "logs")
+	}
+	var err error
+	if c.logs, err = filepath.Abs(c.logs); err != nil { // children work elsewhere
+		return fmt.Errorf("log directory: %w", err)
+	}
+	if err := os.MkdirAll(c.logs, 0o755); err != nil {
+		return fmt.Errorf("cannot make the log directory: %w", err)
+	}
+	var nodes []*node
+	for _, s := range c.spec.Nodes {
+		n := newNode(c.machine, c, s, redis)
+		c.nodes[s.Name] = n
+		nodes = append(nodes, n)
+	}
+	if err := each(nodes, func(n *node) error { return n.open(ctx) }); err != nil {
+		return err
+	}
+	return c.upLinks(ctx)
+}
+
+func (c *Cluster) upLinks(ctx context.Context) error {
+	var pairs []pair
+	for _, h := range c.spec.Hosts {
+		for _, n := range c.spec.Nodes {
+			pairs = append(pairs, pair{h.Name, n.Name})
+		}
+	}
+	var mu sync.Mutex
+	return each(pairs, func(p pair) error {
+		name := fmt.Sprintf("%s.%s.%s", c.id, p.host, p.node)
+		title := fmt.Sprintf("link %s→%s", p.host, p.node)
+		l, err := newLink(ctx, c.machine.toxi, name, title, c.nodes[p.node].port.addr())
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		c.links[p] = l
+		return nil
+	})
+}
+
+// each calls f for all of a list, some at a time, and joins the errors.
+func each[T any](list []T, f func(T) error) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(list))
+	free := make(chan struct{}, parallel)
+	for i, v := range list {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			errs[i] = f(v)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// plainName is what may be part of a file name and of a path of Toxiproxy's API.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+func validate(spec cluster.Spec) error {
+	seen := map[string]bool{}
+	check := func(kind, name string) error {
+		switch {
+		case !plainName.MatchString(name):
+			return fmt.Errorf("cluster %q: %s name %q: use letters, digits, - and _", spec.Name, kind, name)
+		case seen[name]: // of hosts, too: their logs lie side by side
+			return fmt.Errorf("cluster %q: the name %q is there twice", spec.Name, name)
+		}
+		seen[name] = true
+		return nil
+	}
+	if len(spec.Nodes) == 0 {
+		return fmt.Errorf("cluster %q has no nodes", spec.Name)
+	}
+	persist := []string{"", cluster.PersistNone, cluster.PersistEverySec, cluster.PersistAlways}
+	for _, n := range spec.Nodes {
+		if err := check("node", n.Name); err != nil {
+			return err
+		}
+		if !slices.Contains(persist, n.Persistence) {
+			return fmt.Errorf("cluster %q: node %s: unknown persistence %q: use one of %s",
+				spec.Name, n.Name, n.Persistence, strings.Join(persist[1:], ", "))
+		}
+	}
+	for _, h := range spec.Hosts {
+		if err := check("host", h.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// members lists the names, for messages.
+func (c *Cluster) members() string {
+	var nodes, hosts []string
+	for _, n := range c.spec.Nodes {
+		nodes = append(nodes, n.Name)
+	}
+	for _, h := range c.spec.Hosts {
+		hosts = append(hosts, h.Name)
+	}
+	return fmt.Sprintf("nodes: %s; hosts: %s", strings.Join(nodes, ", "), strings.Join(hosts, ", "))
+}
+
+// Link is the way from a host to a node. With an unknown name, its calls fail.
+func (c *Cluster) Link(host, node string) cluster.Link {
+	if l, ok := c.links[pair{host, node}]; ok {
+		return l
+	}
+	return noLink{c.unknown(host, node)}
+}
+
+func (c *Cluster) unknown(host, node string) error {
+	return fmt.Errorf("there is no link from host %q to node %q; %s", host, node, c.members())
+}
+
+// Pool reaches a node through the link of a host.
+func (c *Cluster) Pool(host, node string) redis.Pool {
+	l, ok := c.links[pair{host, node}]
+	if !ok {
+		return noPool{c.unknown(host, node)}
+	}
+	return c.pools.get(l.Addr())
+}
+
+// Direct reaches a node past all links.
+func (c *Cluster) Direct(node string) redis.Pool {
+	addr, err := c.NodeAddr(node)
+	if err != nil {
+		return noPool{err}
+	}
+	return c.pools.get(addr)
+}
+
+// NodeAddr is the address of a node itself. It stays over restarts.
+func (c *Cluster) NodeAddr(name string) (string, error) {
+	n, ok := c.nodes[name]
+	if !ok {
+		return "", fmt.Errorf("there is no node %q; %s", name, c.members())
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.port == nil {
+		return "", fmt.Errorf("node %s: the cluster is closed", name)
+	}
+	return n.port.addr(), nil
+}
+
+// Backed starts to watch a host's links to the lock nodes. The returned
+// function says how many of them have carried bytes both ways since.
+func (c *Cluster) Backed(host string) func() int {
+	type watched struct {
+		link *Link
+		was  cluster.Counts
+	}
+	var list []watched
+	for _, n := range c.spec.Nodes {
+		if l := c.links[pair{host, n.Name}]; l != nil && n.Name != cluster.Resource {
+			list = append(list, watched{l, l.Counts()})
+		}
+	}
+	return func() int {
+		n := 0
+		for _, w := range list {
+			now := w.link.Counts()
+			if now.RequestBytes > w.was.RequestBytes && now.ReplyBytes > w.was.ReplyBytes {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+// closeTimeout bounds the calls of Toxiproxy when a cluster is closed.
+const closeTimeout = time.Second
+
+// Close ends hosts, links and nodes, stopped ones too, and removes their
+// files. It takes less than two seconds and may be called twice.
+func (c *Cluster) Close() error {
+	c.once.Do(func() { c.closeErr = c.close() })
+	return c.closeErr
+}
+
+func (c *Cluster) close() error {
+	c.mu.Lock()
+	c.closed = true
+	hosts := slices.Collect(maps.Values(c.hosts))
+	c.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	all := concurrently(hosts, (*hostProc).end)
+	c.pools.close()
+	links := slices.Collect(maps.Values(c.links))
+	all = errors.Join(all, concurrently(links, func(l *Link) error { return l.close(ctx) }))
+	nodes := slices.Collect(maps.Values(c.nodes))
+	all = errors.Join(all, concurrently(nodes, (*node).close), os.RemoveAll(c.dir))
+	c.machine.leave(c)
+	return all
+}
+
+func concurrently[T any](list []T, f func(T) error) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(list))
+	for i, v := range list {
+		wg.Go(func() { errs[i] = f(v) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,79 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"lockchaos/cluster"
+)
+
+var _ cluster.NodeControl = (*Cluster)(nil)
+
+// PauseNode stops a node with SIGSTOP.
+func (c *Cluster) PauseNode(ctx context.Context, name string) (string, error) {
+	return c.withNode(name, func(n *node) (string, error) { return n.proc.pause(ctx) })
+}
+
+// ResumeNode lets a node go on with SIGCONT.
+func (c *Cluster) ResumeNode(ctx context.Context, name string) (string, error) {
+	return c.withNode(name, func(n *node) (string, error) { return n.proc.resume(ctx) })
+}
+
+// CrashNode kills a node with SIGKILL. Its port stays its own and refuses.
+func (c *Cluster) CrashNode(ctx context.Context, name string) (string, error) {
+	return c.withNode(name, func(n *node) (string, error) {
+		proof, err := n.proc.crash(ctx)
+		if err != nil {
+			return "", err
+		}
+		_, err = ask(ctx, "", n.port.addr(), "PING")
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			return "", fmt.Errorf("node %s: killed, yet %s does not refuse a connect: %v", name, n.port.addr(), err)
+		}
+		return proof + ", connect refused", nil
+	})
+}
+
+// StartNode starts a node that has ended, on its old port and with its files.
+func (c *Cluster) StartNode(ctx context.Context, name string) (string, error) {
+	return c.withNode(name, func(n *node) (string, error) {
+		if n.proc.exit() == "" {
+			return "", fmt.Errorf("node %s runs already (pid %d): crash it first", name, n.proc.pid)
+		}
+		old := n.runID
+		if err := n.start(ctx); err != nil {
+			return "", err
+		}
+		if n.runID == old {
+			return "", fmt.Errorf("node %s: after the start its run id is still %s", name, old)
+		}
+		return fmt.Sprintf("run id %.8s… → %.8s… (pid %d)", old, n.runID, n.proc.pid), nil
+	})
+}
+
+// withNode calls f with the node's control held.
+func (c *Cluster) withNode(name string, f func(*node) (string, error)) (string, error) {
+	n, ok := c.nodes[name]
+	if !ok {
+		return "", fmt.Errorf("there is no node %q; %s", name, c.members())
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.port == nil {
+		return "", fmt.Errorf("node %s: the cluster is closed", name)
+	}
+	return f(n)
+}
+
+// RunID is the run id that a node had when it was last started; empty for an unknown node.
+func (c *Cluster) RunID(name string) string {
+	n, ok := c.nodes[name]
+	if !ok {
+		return ""
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.runID
+}
