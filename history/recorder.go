@@ -18,7 +18,7 @@ const FlushEvery = 50 * time.Millisecond
 type Recorder struct {
 	mu     sync.Mutex
 	w      *bufio.Writer
-	out    io.Writer
+	buf    []byte // one line
 	start  time.Time
 	seq    int64
 	op     int64
@@ -26,7 +26,6 @@ type Recorder struct {
 	failed chan struct{}
 	stop   chan struct{}
 	done   chan struct{}
-	watch  []func(Event)
 }
 
 // NewRecorder writes the header and starts the run's clock. It flushes to w
@@ -34,7 +33,7 @@ type Recorder struct {
 func NewRecorder(w io.Writer, h Header) (*Recorder, error) {
 	h.Format, h.Version = Format, Version
 	r := &Recorder{
-		w: bufio.NewWriterSize(w, 64<<10), out: w, start: time.Now(),
+		w: bufio.NewWriterSize(w, 64<<10), start: time.Now(),
 		failed: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := r.line(h); err != nil {
@@ -47,10 +46,6 @@ func NewRecorder(w io.Writer, h Header) (*Recorder, error) {
 	return r, nil
 }
 
-// Watch has f called for each event, in order, with the recorder locked: f must
-// be quick and must not record. To be called before the first event.
-func (r *Recorder) Watch(f func(Event)) { r.watch = append(r.watch, f) }
-
 // Add stamps e with the next sequence number and the time, writes it, and
 // returns it as written.
 func (r *Recorder) Add(e Event) Event {
@@ -58,10 +53,9 @@ func (r *Recorder) Add(e Event) Event {
 	defer r.mu.Unlock()
 	r.seq++
 	e.Seq, e.T = r.seq, time.Since(r.start)
-	r.keep(r.line(e))
-	for _, f := range r.watch {
-		f(e)
-	}
+	r.buf = appendEvent(r.buf[:0], &e)
+	_, err := r.w.Write(r.buf)
+	r.keep(err)
 	return e
 }
 
