@@ -1,0 +1,96 @@
+// Command chaos puts a distributed lock in front of a counter, breaks the
+// world around it, and says with evidence whether the lock kept its promise.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"lockchaos/results"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// exit carries an exit code through cobra. A nil error says nothing more.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// usage marks an error as the user's.
+func usage(err error) error { return &exit{results.ExitUsage, err} }
+
+// harness marks an error as ours, or the machine's.
+func harness(err error) error { return &exit{results.ExitHarness, err} }
+
+// errInterrupted is the cause of a context that a signal has ended.
+var errInterrupted = errors.New("interrupted")
+
+func run(args []string) int {
+	ctx, stop := interruptible()
+	defer stop()
+	cmd := root()
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return results.ExitExpected
+	}
+	code := results.ExitUsage // what cobra finds is a wrong call
+	var e *exit
+	if errors.As(err, &e) {
+		code = e.code
+	}
+	if errors.Is(err, errInterrupted) {
+		code = results.ExitInterrupted
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(os.Stderr, "chaos:", text)
+	}
+	return code
+}
+
+// interruptible ends its context at the first signal, so that everything that
+// was started is ended in order. A second signal ends the program at once; its
+// children die with it.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-signals
+		signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		cancel(errInterrupted)
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "chaos",
+		Short: "A chaos testbench for distributed locks",
+		Long: "chaos puts a distributed lock in front of a shared counter, breaks the world around it\n" +
+			"in a way that can be repeated, and says with evidence whether the lock kept its promise,\n" +
+			"who broke it, and whether a fencing token at the resource would have stopped the damage.\n\n" +
+			"Exit codes: 0 all as expected, 1 unexpected safety result, 2 inconclusive, 3 availability\n" +
+			"missed, 64 bad usage or scenario, 70 harness or infrastructure error, 130 interrupted.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	cmd.AddCommand(runCommand(), checkCommand(), listCommand(), doctorCommand(), hostCommand())
+	return cmd
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"lockchaos/cluster"
+	"lockchaos/cluster/local"
+	"lockchaos/report"
+	"lockchaos/results"
+	"lockchaos/runner"
+	"lockchaos/scenario"
+	"lockchaos/scenarios"
+	"lockchaos/workloads"
+)
+
+type runFlags struct {
+	on      string
+	trials  int
+	jobs    int
+	guards  []string
+	seed    int64
+	results string
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [scenario | pattern | file.yaml] ...",
+		Short: "Run scenarios; without an argument, the default suite on real servers",
+		Example: "  chaos run\n  chaos run single/pause-after-acquire --trials 5\n" +
+			"  chaos run 'redlock/*' --guard none\n  chaos run my-scenario.yaml --results /tmp/runs",
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args, cmd.OutOrStdout()) },
+	}
+	cmd.Flags().StringVar(&f.on, "on", "local", "the world: local (real servers on this machine)")
+	cmd.Flags().IntVar(&f.trials, "trials", 1, "how often each run is done")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 2*runtime.NumCPU(), "runs at a time")
+	cmd.Flags().StringSliceVar(&f.guards, "guard", nil, "only these guards (default: all of each scenario)")
+	cmd.Flags().Int64Var(&f.seed, "seed", runner.DefaultSeed, "seed of the first trial")
+	cmd.Flags().StringVar(&f.results, "results", results.DefaultRoot, "directory that runs are saved under")
+	return cmd
+}
+
+func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
+	if err := f.check(); err != nil {
+		return usage(err)
+	}
+	list, err := find(args)
+	if err != nil {
+		return usage(err)
+	}
+	machine, err := local.Open(ctx)
+	if err != nil {
+		return harness(err)
+	}
+	defer machine.Close()
+	version, err := machine.Version(ctx)
+	if err != nil {
+		return harness(err)
+	}
+	width, live := terminal(out)
+	batch := runner.Batch{
+		World: localWorld{machine}, WorldName: f.on, Scenarios: list, Guards: f.guards,
+		Trials: f.trials, Jobs: f.jobs, Seed: f.seed, Root: f.results,
+		Machine: results.ThisMachine(version), Progress: report.NewProgress(out, live, width),
+	}
+	dir, done, err := batch.Run(ctx)
+	if errors.Is(err, runner.ErrNothing) {
+		return usage(err)
+	}
+	if len(done) > 0 {
+		fmt.Fprintln(out)
+		if werr := report.Terminal(out, done, dir, width); werr != nil {
+			err = errors.Join(err, werr)
+		}
+	}
+	if err != nil {
+		return harness(err)
+	}
+	return outcome(done)
+}
+
+// outcome turns assessments into the exit code.
+func outcome(as []*results.Assessment) error {
+	code := results.ExitExpected
+	for _, a := range as {
+		code = results.Worse(code, a.ExitCode())
+	}
+	if code == results.ExitExpected {
+		return nil
+	}
+	return &exit{code: code}
+}
+
+func (f runFlags) check() error {
+	if f.on != "local" {
+		return fmt.Errorf("--on %q: expected local", f.on)
+	}
+	if f.trials < 1 {
+		return fmt.Errorf("--trials %d: expected 1 or more", f.trials)
+	}
+	if f.jobs < 1 {
+		return fmt.Errorf("--jobs %d: expected 1 or more", f.jobs)
+	}
+	var names []string
+	for _, g := range workloads.Guards() {
+		names = append(names, g.Name)
+	}
+	for _, g := range f.guards {
+		if !slices.Contains(names, g) {
+			return fmt.Errorf("--guard %q: expected some of %s", g, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// find resolves the arguments; none is the whole catalogue.
+func find(args []string) ([]*scenario.Scenario, error) {
+	catalogue := scenario.NewCatalogue(scenarios.Files)
+	if len(args) == 0 {
+		args = []string{"*/*"}
+	}
+	var list []*scenario.Scenario
+	seen := map[string]string{}
+	for _, arg := range args {
+		found, err := catalogue.Find(arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			if file, ok := seen[s.Name]; ok {
+				if file == s.File {
+					continue
+				}
+				return nil, fmt.Errorf("two scenarios are called %s: %s and %s", s.Name, file, s.File)
+			}
+			seen[s.Name] = s.File
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// terminal tells how wide the output is, and whether it is a terminal.
+func terminal(out io.Writer) (width int, live bool) {
+	const unknown = 120
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return unknown, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 40 {
+		return unknown, true
+	}
+	return width, true
+}
+
+// localWorld gives the machine's clusters the runner's type.
+type localWorld struct{ *local.Machine }
+
+func (w localWorld) Up(ctx context.Context, spec cluster.Spec) (runner.Cluster, error) {
+	c, err := w.Machine.Up(ctx, spec)
+	if err != nil {
+		return nil, err // not a nil *Cluster in an interface
+	}
+	return c, nil
+}

@@ -1,0 +1,99 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lockchaos/checker"
+	"lockchaos/results"
+	"lockchaos/scenario"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs, see -update.\ngot:\n%s\nexpected:\n%s", path, got, want)
+	}
+}
+
+func assess(system, experiment, guard string, trial int, o checker.Outcome, findings ...checker.Finding) *results.Assessment {
+	name := system + "/" + experiment
+	return &results.Assessment{
+		Key: results.Key{Scenario: name, Guard: guard, Trial: trial}, World: "local", System: system,
+		AsExpected: true, Verdict: &checker.Verdict{Outcome: o, Findings: findings},
+		Repeat: "./chaos run " + name, Dir: "results/runs/x",
+	}
+}
+
+func all() []*results.Assessment {
+	lost := checker.Finding{ID: checker.LostUpdate, Blame: "resource", Words: "w1 wrote 1 over 1: one increment is lost"}
+	stale := checker.Finding{ID: checker.StaleHolder, Blame: "holder", Words: "w1 went on"}
+	contained := stale
+	contained.Contained = true
+
+	control := assess("single", "pause-after-acquire", "none", 1, checker.Safe)
+	control.Control = true
+	odd := assess("redlock", "majority-down", "none", 1, checker.Inconclusive)
+	odd.AsExpected = false
+	odd.Differences = []scenario.Difference{{Kind: scenario.Proof, Text: "the outcome is inconclusive, expected safe"}}
+	odd.Verdict.Reasons = []string{"a fault without proof"}
+	broken := assess("redlock", "baseline", "none", 1, "")
+	broken.AsExpected, broken.Verdict = false, nil
+	broken.Error = "host w1 printed \x1b[31mred\x00"
+	return []*results.Assessment{
+		assess("single", "pause-after-acquire", "none", 1, checker.Violated, stale, lost),
+		assess("single", "pause-after-acquire", "none", 2, checker.Safe),
+		assess("single", "pause-after-acquire", "fence", 1, checker.Safe, contained),
+		assess("single", "pause-before-validity-check", "none", 1, checker.Safe),
+		control, odd, broken,
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	for name, width := range map[string]int{"wide": 120, "narrow": 60} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := Terminal(&b, all(), "results/runs/x", width); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.String())
+			for line := range strings.Lines(b.String()) {
+				if strings.ContainsAny(line, "\x1b\x00") {
+					t.Errorf("a control character came through: %q", line)
+				}
+			}
+		})
+	}
+}
+
+func TestProgress(t *testing.T) {
+	for name, live := range map[string]bool{"plain": false, "live": true} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			p := NewProgress(&b, live, 70)
+			p.Planned(len(all()))
+			for _, a := range all() {
+				p.Started(a.Key)
+				p.Finished(a, 1500*time.Millisecond)
+			}
+			golden(t, name, strings.ReplaceAll(b.String(), "\r\x1b[K", "\n")) // a line for each redraw
+		})
+	}
+}

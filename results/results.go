@@ -1,0 +1,140 @@
+// Package results is the directory of a run: its layout, its manifest, opening
+// and saving.
+//
+//	results/runs/20261129-201501-3f2a/            one call of chaos run
+//	  summary.json                                what came out, a line a run
+//	  single.pause-after-acquire/fence/t1/        one run
+//	    manifest.json   what was run, with which versions and options
+//	    scenario.yaml   the scenario as it was read
+//	    history.jsonl   what happened; written while it happens
+//	    verdict.json    what a judge says of it
+//	    logs/           of the hosts and the servers
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The files of a run.
+const (
+	ManifestFile = "manifest.json"
+	ScenarioFile = "scenario.yaml"
+	HistoryFile  = "history.jsonl"
+	VerdictFile  = "verdict.json"
+	SummaryFile  = "summary.json"
+	LogsDir      = "logs"
+)
+
+// DefaultRoot is where runs land.
+const DefaultRoot = "results/runs"
+
+// NewBatch makes the directory of one call of chaos run.
+func NewBatch(root string, now time.Time) (string, error) {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return "", fmt.Errorf("results directory: %w", err)
+	}
+	dir, err := os.MkdirTemp(root, now.Format("20060102-150405")+"-*")
+	if err != nil {
+		return "", fmt.Errorf("results directory: %w", err)
+	}
+	return dir, os.Chmod(dir, 0o755)
+}
+
+// Key names a run within a batch.
+type Key struct {
+	Scenario string `json:"scenario"`
+	Guard    string `json:"guard"`
+	// Control is the same run without its faults.
+	Control bool `json:"control,omitempty"`
+	Trial   int  `json:"trial"` // from 1
+}
+
+// Path is the run's directory within its batch.
+func (k Key) Path() string {
+	guard := k.Guard
+	if k.Control {
+		guard += "+control"
+	}
+	return filepath.Join(strings.ReplaceAll(k.Scenario, "/", "."), guard, fmt.Sprintf("t%d", k.Trial))
+}
+
+func (k Key) String() string {
+	s := k.Scenario + " guard " + k.Guard
+	if k.Control {
+		s += " control"
+	}
+	if k.Trial > 1 {
+		s += fmt.Sprintf(" trial %d", k.Trial)
+	}
+	return s
+}
+
+// Create makes the directory of a run and of its logs.
+func Create(batch string, k Key) (string, error) {
+	dir := filepath.Join(batch, k.Path())
+	if err := os.MkdirAll(filepath.Join(dir, LogsDir), 0o755); err != nil {
+		return "", fmt.Errorf("run directory: %w", err)
+	}
+	return dir, nil
+}
+
+// Save writes v as JSON, whole or not at all.
+func Save(dir, name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return SaveBytes(dir, name, append(b, '\n'))
+}
+
+// SaveBytes writes a file, whole or not at all.
+func SaveBytes(dir, name string, b []byte) error {
+	path := filepath.Join(dir, name)
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, b, 0o644); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return os.Rename(tmp, path)
+}
+
+// Load reads one of the JSON files of a run.
+func Load(dir, name string, v any) error {
+	path := filepath.Join(dir, name)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Runs finds the run directories at or below path, in order: those that hold a
+// manifest. It is an error if there is none.
+func Runs(path string) ([]string, error) {
+	var dirs []string
+	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() && d.Name() == ManifestFile {
+			dirs = append(dirs, filepath.Dir(p))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(dirs) == 0 {
+		return nil, fmt.Errorf("%s: no run in there (no %s)", path, ManifestFile)
+	}
+	return dirs, nil
+}

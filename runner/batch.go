@@ -1,0 +1,223 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"lockchaos/results"
+	"lockchaos/scenario"
+)
+
+// Batch is one call of chaos run: many runs, some side by side.
+type Batch struct {
+	World     World
+	WorldName string
+	Scenarios []*scenario.Scenario
+	Guards    []string // only these; all of a scenario where empty
+	Trials    int
+	Jobs      int // runs at a time
+	Seed      int64
+	Root      string // results/runs
+	Machine   results.Machine
+	Progress  Progress
+}
+
+// Progress is told of a batch as it goes. Its methods may be called from many
+// goroutines.
+type Progress interface {
+	Planned(runs int)
+	Started(k results.Key)
+	Finished(a *results.Assessment, took time.Duration)
+}
+
+// planned is one run of a batch.
+type planned struct {
+	key      results.Key
+	scenario *scenario.Scenario // as it is run: a control has no faults
+	from     *scenario.Scenario // as it was read
+}
+
+// ErrNothing is returned where no run is left to do.
+var ErrNothing = errors.New("nothing to run: no scenario has such a guard")
+
+// plan lists all runs: for each scenario its guards, then its control, each in
+// all its trials.
+func (b Batch) plan() []planned {
+	var plan []planned
+	for _, s := range b.Scenarios {
+		guards := b.guards(s)
+		for _, g := range guards {
+			for t := range b.Trials {
+				plan = append(plan, planned{results.Key{Scenario: s.Name, Guard: g, Trial: t + 1}, s, s})
+			}
+		}
+		if len(guards) == 0 || s.Control == scenario.NoControl || len(s.Faults)+len(s.Order) == 0 {
+			continue
+		}
+		for t := range b.Trials {
+			k := results.Key{Scenario: s.Name, Guard: guards[0], Control: true, Trial: t + 1}
+			plan = append(plan, planned{k, s.WithoutFaults(), s})
+		}
+	}
+	return plan
+}
+
+func (b Batch) guards(s *scenario.Scenario) []string {
+	if len(b.Guards) == 0 {
+		return s.Guards
+	}
+	var list []string
+	for _, g := range s.Guards {
+		for _, want := range b.Guards {
+			if g == want {
+				list = append(list, g)
+			}
+		}
+	}
+	return list
+}
+
+// Run does all runs and returns what came out of each, in the order of the
+// plan, and the batch's directory. A run that fails is an assessment with an
+// error; the batch's own error means that it could not be carried through.
+func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
+	plan := b.plan()
+	if len(plan) == 0 {
+		return "", nil, ErrNothing
+	}
+	dir, err := results.NewBatch(b.Root, time.Now())
+	if err != nil {
+		return "", nil, err
+	}
+	b.Progress.Planned(len(plan))
+	out := make([]*results.Assessment, len(plan))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(b.Jobs, len(plan)) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range next {
+				b.Progress.Started(plan[i].key)
+				start := time.Now()
+				out[i] = b.one(ctx, dir, plan[i])
+				b.Progress.Finished(out[i], time.Since(start))
+			}
+		}()
+	}
+	for i := range plan {
+		select {
+		case next <- i:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	wg.Wait()
+	done := out[:0]
+	for _, a := range out {
+		if a != nil {
+			done = append(done, a)
+		}
+	}
+	return dir, done, errors.Join(context.Cause(ctx), results.Save(dir, results.SummaryFile, done))
+}
+
+// one does one run: manifest, history, manifest again, and only then the judge.
+func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assessment {
+	fail := func(err error) *results.Assessment {
+		return &results.Assessment{Key: p.key, World: b.WorldName, System: p.scenario.Lock.System, Error: err.Error()}
+	}
+	dir, err := results.Create(batch, p.key)
+	if err != nil {
+		return fail(err)
+	}
+	m, err := b.manifest(batch, p)
+	if err != nil {
+		return fail(err)
+	}
+	if err := errors.Join(
+		results.SaveBytes(dir, results.ScenarioFile, p.from.Source),
+		results.Save(dir, results.ManifestFile, m),
+	); err != nil {
+		return fail(fmt.Errorf("write the run's files: %w", err))
+	}
+	runErr := b.record(ctx, dir, p)
+	ended := time.Now()
+	m.Ended = &ended
+	if runErr != nil {
+		m.Error = runErr.Error()
+	}
+	if err := results.Save(dir, results.ManifestFile, m); err != nil {
+		return fail(errors.Join(runErr, err))
+	}
+	a, err := results.Judge(dir)
+	if a == nil {
+		return fail(errors.Join(runErr, err))
+	}
+	return a
+}
+
+// record writes the history of one run.
+func (b Batch) record(ctx context.Context, dir string, p planned) (err error) {
+	f, err := os.Create(filepath.Join(dir, results.HistoryFile))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	workDir, err := filepath.Abs(".")
+	if err != nil {
+		return err
+	}
+	r := Run{
+		Name: p.key.String(), World: b.WorldName, Scenario: p.scenario, Guard: p.key.Guard, Seed: b.seed(p.key),
+		Dir: workDir, Logs: filepath.Join(dir, results.LogsDir),
+	}
+	return r.Do(ctx, b.World, f)
+}
+
+func (b Batch) seed(k results.Key) int64 { return b.Seed + int64(k.Trial) - 1 }
+
+func (b Batch) manifest(batch string, p planned) (*results.Manifest, error) {
+	options, err := p.scenario.JSON()
+	if err != nil {
+		return nil, fmt.Errorf("options of %s: %w", p.key, err)
+	}
+	return &results.Manifest{
+		Version: results.ManifestVersion, Run: filepath.Join(filepath.Base(batch), p.key.Path()), Key: p.key,
+		World: b.WorldName, Seed: b.seed(p.key), Started: time.Now(), Repeat: b.repeat(p),
+		System: p.scenario.Lock.System, Options: options,
+		Expect: p.from.Expected(p.key.Guard, p.key.Control), Machine: b.Machine,
+	}, nil
+}
+
+// repeat is the command that does this run again.
+func (b Batch) repeat(p planned) string {
+	name := p.from.Name
+	if !strings.HasPrefix(p.from.File, scenario.CataloguePrefix) {
+		name = p.from.File
+	}
+	cmd := fmt.Sprintf("./chaos run %s --on %s --guard %s", quote(name), b.WorldName, p.key.Guard)
+	if seed := b.seed(p.key); seed != DefaultSeed {
+		cmd += fmt.Sprintf(" --seed %d", seed)
+	}
+	return cmd
+}
+
+// DefaultSeed is used where none is asked for.
+const DefaultSeed = 1
+
+// quote makes a word safe for a shell.
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

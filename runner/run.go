@@ -1,0 +1,331 @@
+// Package runner runs one scenario: cluster up, hosts up, workload and faults,
+// history out. It judges nothing.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/go-redsync/redsync/v4/redis"
+
+	"lockchaos/cluster"
+	"lockchaos/faults"
+	"lockchaos/history"
+	"lockchaos/host"
+	"lockchaos/locks"
+	"lockchaos/scenario"
+	"lockchaos/workloads"
+)
+
+// World brings clusters up.
+type World interface {
+	Up(ctx context.Context, spec cluster.Spec) (Cluster, error)
+}
+
+// Cluster is a cluster that faults can be done to.
+type Cluster interface {
+	cluster.Cluster
+	cluster.HostControl
+	cluster.NodeControl
+}
+
+// Run is one run of a scenario, with one guard.
+type Run struct {
+	Name     string // for logs and temporary names
+	World    string // local, …
+	Scenario *scenario.Scenario
+	Guard    string
+	Seed     int64
+	// Dir is the working directory of an external host.
+	Dir string
+	// Logs is where hosts and servers write theirs.
+	Logs string
+}
+
+// Limits of the parts of a run that have none in the scenario.
+const (
+	upLimit     = 20 * time.Second
+	settleLimit = 10 * time.Second
+	closeLimit  = 2 * time.Second
+)
+
+// ErrHost is wrapped by the error of a run whose host ended by itself or broke
+// the protocol.
+var ErrHost = errors.New("a host failed")
+
+// Do runs and writes the history to out. The history is complete, and may be
+// judged, only where there is no error.
+func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
+	upCtx, cancel := context.WithTimeoutCause(ctx, upLimit, fmt.Errorf("the servers were not up within %s", upLimit))
+	defer cancel()
+	c, err := w.Up(upCtx, r.spec())
+	if err != nil {
+		return fmt.Errorf("bring the servers up: %w", err)
+	}
+	defer c.Close()
+	resource, err := workloads.NewRedisResource(upCtx, r.Guard,
+		func(host string) redis.Pool { return c.Pool(host, cluster.Resource) }, c.Direct(cluster.Resource))
+	if err != nil {
+		return err
+	}
+	rec, err := history.NewRecorder(out, r.header())
+	if err != nil {
+		return err
+	}
+	live := &live{Run: r, cluster: c, rec: rec, resource: resource}
+	return errors.Join(live.run(ctx), rec.Close())
+}
+
+func (r Run) spec() cluster.Spec {
+	s := cluster.Spec{Name: r.Name, Logs: r.Logs}
+	for _, n := range r.nodes() {
+		s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: n, Persistence: r.Scenario.Nodes.Persistence})
+	}
+	s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: cluster.Resource})
+	for _, h := range r.hosts() {
+		s.Hosts = append(s.Hosts, cluster.HostSpec{Name: h, Command: r.Scenario.Lock.Command, Dir: r.Dir})
+	}
+	return s
+}
+
+func (r Run) hosts() []string { return names(r.Scenario.Hosts, scenario.HostName) }
+func (r Run) nodes() []string { return names(r.Scenario.NodeCount(), scenario.NodeName) }
+
+func names(n int, name func(int) string) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = name(i)
+	}
+	return list
+}
+
+func (r Run) header() history.Header {
+	s := r.Scenario
+	return history.Header{
+		Run: r.Name, Scenario: s.Name, World: r.World, Seed: r.Seed,
+		System: s.Lock.System, TTL: s.Lock.TTL.D(), Quorum: s.NodeCount()/2 + 1,
+		Workload: s.Workload.Kind, Guard: r.Guard, Discipline: s.Workload.Discipline,
+		Faults: len(s.Faults), Needs: s.Needs, Demand: s.Demand,
+	}
+}
+
+// live is a run that is under way.
+type live struct {
+	Run
+	cluster  Cluster
+	rec      *history.Recorder
+	resource workloads.Resource
+	schedule *faults.Schedule
+	sessions []*session
+	ends     sync.WaitGroup // watchers of hosts
+	closing  chan struct{}
+}
+
+func (l *live) run(ctx context.Context) error {
+	specs := faults.Fill(l.Scenario.Faults, l.hosts(), l.nodes())
+	schedule, err := faults.NewSchedule(l.rec, l.cluster, specs, l.Scenario.Order)
+	if err != nil {
+		return err
+	}
+	l.schedule, l.closing = schedule, make(chan struct{})
+	if err := l.startHosts(ctx); err != nil {
+		return err
+	}
+	l.work(ctx)
+	err = errors.Join(context.Cause(ctx), l.failure(), l.rec.Err())
+	if err == nil {
+		err = l.settle(ctx)
+	}
+	l.closeHosts()
+	if err == nil {
+		l.rec.Add(history.Event{Kind: history.End})
+	}
+	return err
+}
+
+func (l *live) startHosts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, upLimit, fmt.Errorf("the hosts were not ready within %s", upLimit))
+	defer cancel()
+	errs := make(chan error, l.Scenario.Hosts)
+	for _, name := range l.hosts() {
+		s := &session{
+			name: name, lock: lockName, rec: l.rec, schedule: l.schedule, resource: l.resource,
+			ttl: l.Scenario.Lock.TTL.D(), watchdog: l.Scenario.Lock.Watchdog,
+			dogs: map[int64]context.CancelFunc{},
+		}
+		for _, n := range l.nodes() {
+			s.links = append(s.links, l.cluster.Link(name, n))
+		}
+		l.sessions = append(l.sessions, s)
+		go func() {
+			var err error
+			s.host, err = l.cluster.StartHost(ctx, name, l.init(), s.heard(l.nodes()))
+			if err != nil {
+				err = fmt.Errorf("%w: start host %s: %w", ErrHost, name, err)
+			}
+			errs <- err
+		}()
+	}
+	var all error
+	for range l.sessions {
+		all = errors.Join(all, <-errs)
+	}
+	if all == nil {
+		for _, s := range l.sessions {
+			l.ends.Add(1)
+			go l.watchHost(s)
+		}
+	}
+	return all
+}
+
+func (l *live) init() host.Init {
+	s := l.Scenario
+	options := s.Lock.Map()
+	if s.Lock.System == locks.External {
+		options = s.Lock.Settings
+	}
+	return host.Init{
+		System: s.Lock.System, TTLMS: float64(s.Lock.TTL.D()) / float64(time.Millisecond),
+		Discipline: s.Workload.Discipline, Seed: l.Seed, Options: options,
+	}
+}
+
+// watchHost records the end of a host that ends before it is asked to.
+func (l *live) watchHost(s *session) {
+	defer l.ends.Done()
+	select {
+	case <-s.host.Done():
+		l.rec.Add(history.Event{Kind: history.Exit, Host: s.name, Text: s.host.Err().Error()})
+	case <-l.closing:
+	}
+}
+
+// work runs the workload on every host until it is done, the deadline comes,
+// or the history cannot be written.
+func (l *live) work(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, l.Scenario.Deadline.D())
+	defer cancel()
+	go func() {
+		select {
+		case <-l.rec.Failed():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	l.schedule.Run(ctx)
+	var wg sync.WaitGroup
+	for _, s := range l.sessions {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if err := l.counter(s).Run(ctx, s); err != nil {
+				s.fail(err)
+			}
+		}()
+	}
+	wg.Wait()
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	l.schedule.Close()
+	for _, s := range l.sessions {
+		s.rest()
+	}
+	if late {
+		l.rec.Add(history.Event{Kind: history.Fault, Fault: &history.FaultStep{
+			ID: "deadline", Name: "deadline", Step: history.FaultError,
+			Proof: fmt.Sprintf("the workload was not done within %s", l.Scenario.Deadline),
+		}})
+	}
+}
+
+// counter is the workload of one host. It goes on over its rounds until every
+// fault is over, and makes one round more after that, so that a run also shows
+// what is left when all is well again.
+func (l *live) counter(s *session) workloads.Counter {
+	w := l.Scenario.Workload
+	least := w.Rounds
+	wasOver := len(l.Scenario.Faults) == 0
+	return workloads.Counter{
+		Work: w.Work.D(), Rest: w.Rest.D(), Retry: w.Retry.D(),
+		More: func(done int) bool {
+			if !l.schedule.Over() {
+				return true
+			}
+			if !wasOver {
+				wasOver = true
+				least = max(least, done+1)
+			}
+			return done < least
+		},
+	}
+}
+
+// failure is what a host did that no fault explains.
+func (l *live) failure() error {
+	killed := map[string]bool{}
+	for _, f := range l.Scenario.Faults {
+		if f.Kind == "kill-host" {
+			for _, h := range f.Hosts {
+				killed[h] = true
+			}
+		}
+	}
+	var all error
+	for _, s := range l.sessions {
+		s.mu.Lock()
+		err := s.failure
+		s.mu.Unlock()
+		expected := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+			killed[s.name] && errors.Is(err, host.ErrEnded)
+		if err != nil && !expected {
+			all = errors.Join(all, fmt.Errorf("%w: %w", ErrHost, err))
+		}
+	}
+	return all
+}
+
+// settle writes down what the resource knows.
+func (l *live) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, settleLimit, fmt.Errorf("the resource did not answer within %s", settleLimit))
+	defer cancel()
+	entries, err := l.resource.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		result := history.Refused
+		if e.OK {
+			result = history.OK
+		}
+		l.rec.Add(history.Event{
+			Kind: history.Ledger, Do: e.Do, Host: e.Host, Lock: lockName, Op: e.Op, Grant: e.Grant,
+			Token: e.Token, Result: result, Before: e.Before, Value: e.Value,
+		})
+	}
+	final, err := l.resource.Final(ctx)
+	if err != nil {
+		return err
+	}
+	l.rec.Add(history.Event{Kind: history.Final, Lock: lockName, Value: final})
+	return nil
+}
+
+func (l *live) closeHosts() {
+	close(l.closing)
+	l.ends.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, s := range l.sessions {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			_ = s.host.Close(ctx) // the cluster kills what does not end by itself
+		}()
+	}
+	wg.Wait()
+}
