@@ -1,0 +1,43 @@
+# Everything that a fresh Debian-like machine with Go needs: "make chaos" runs
+# the default suite on real servers, "make test" runs every test.
+
+GO ?= go
+COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null)
+LDFLAGS := -X lockchaos/results.Commit=$(COMMIT)
+
+.PHONY: all build chaos test race check bench deps FORCE
+
+all: build
+
+build: ./chaos
+
+./chaos: FORCE
+	$(GO) build -ldflags '$(LDFLAGS)' -o $@ ./cmd/chaos
+
+# chaos installs what is missing and runs the default suite.
+chaos: deps build
+	./chaos run
+
+# test installs what is missing and runs every test.
+test: deps
+	$(GO) test ./...
+
+# race runs every test with the race detector.
+race: deps
+	$(GO) test -race ./...
+
+# check is what must pass before a commit.
+check: deps
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "not gofmt-ed: $$bad"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test ./...
+
+# bench measures what the README says of speed.
+bench: deps
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./checker ./cluster/local ./runner
+
+deps:
+	@scripts/deps.sh
+
+FORCE:

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Installs the programs that runs on real servers need, where they are missing:
+# redis-server (all runs) and python3 (the example of an external host).
+# Says what it does; needs root or sudo only if something is missing.
+set -eu
+
+missing=
+command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
+command -v python3 >/dev/null 2>&1 || missing="$missing python3"
+[ -z "$missing" ] && exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "missing:$missing; install them with this system's package manager" >&2
+	exit 1
+fi
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null 2>&1 || {
+		echo "missing:$missing; run as root: apt-get install$missing" >&2
+		exit 1
+	}
+	sudo=sudo
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -q
+# The servers that the project needs are its own: no system service is started.
+# shellcheck disable=SC2086 # a list of words
+$sudo apt-get install -q -y --no-install-recommends $missing
