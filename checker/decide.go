@@ -33,6 +33,11 @@ func Safety(id string) bool {
 //	none               every safety finding
 //	fence, fence-read  stale-write, lost-update, token-regression
 //	version, atomic    lost-update
+//
+// A stale write that comes before any newer token has come to the resource is
+// no failure of a fence: it takes effect before all that the new holder does
+// there. Where that is not so, as with a fence on writes alone after the new
+// holder's read, a lost update tells.
 func Decides(guard, id string) bool {
 	switch guard {
 	case history.GuardFence, history.GuardFenceRead:
@@ -42,6 +47,8 @@ func Decides(guard, id string) bool {
 	}
 	return Safety(id)
 }
+
+func fenced(guard string) bool { return guard == history.GuardFence || guard == history.GuardFenceRead }
 
 // lockFault says whether a finding is about the lock, not the resource.
 func lockFault(id string) bool { return Safety(id) && id != StaleWrite && id != LostUpdate }
@@ -71,8 +78,9 @@ func blame(id, guard string) string {
 }
 
 // decide draws the outcomes from findings and reasons. Evidence is evidence: a
-// run that is violated stays so, however little else it proves.
-func (v *Verdict) decide(guard string) {
+// run that is violated stays so, however little else it proves; but what hosts
+// claim that cannot be believed is no evidence of anything.
+func (v *Verdict) decide(guard string, disbelieved bool) {
 	open := Safe
 	if len(v.Reasons) > 0 {
 		open = Inconclusive
@@ -80,7 +88,7 @@ func (v *Verdict) decide(guard string) {
 	v.Outcome, v.Lock, v.Resource = open, open, open
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		decides := Decides(guard, f.ID)
+		decides := Decides(guard, f.ID) && !(f.unseen && fenced(guard))
 		f.Contained = Safety(f.ID) && !decides
 		if decides {
 			v.Outcome = Violated
@@ -91,6 +99,9 @@ func (v *Verdict) decide(guard string) {
 		if decides && !lockFault(f.ID) {
 			v.Resource = Violated
 		}
+	}
+	if disbelieved {
+		v.Outcome, v.Lock, v.Resource = Inconclusive, Inconclusive, Inconclusive
 	}
 }
 

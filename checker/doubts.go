@@ -17,6 +17,13 @@ func (j *judge) doubt(events []int64, format string, args ...any) {
 	j.add(f)
 }
 
+// disbelieve is a doubt of what the hosts claim: nothing that rests on their
+// claims is then evidence, not even of a violation.
+func (j *judge) disbelieve(events []int64, format string, args ...any) {
+	j.disbelieved = true
+	j.doubt(events, format, args...)
+}
+
 // doubts asks all the questions after which a run without findings may still
 // prove nothing.
 func (j *judge) doubts(reports []OracleReport) {
@@ -142,7 +149,7 @@ func (j *judge) doubtClaims() {
 		}
 	}
 	if n > 0 {
-		j.doubt(seqs(first.ret()), "unbacked grant: %s with fewer than %d nodes talked to: the first is of %s at %s, with %d",
+		j.disbelieve(seqs(first.ret()), "unbacked grant: %s with fewer than %d nodes talked to: the first is of %s at %s, with %d",
 			count(n, "grant"), j.r.h.Header.Quorum, first.host, ms(first.got()), first.ret().Backed)
 	}
 }
@@ -156,7 +163,7 @@ func (j *judge) doubtOwners() {
 		}
 		key := g.lock + "\x00" + owner
 		if o, ok := first[key]; ok {
-			j.doubt(seqs(o.ret(), g.ret()), "the owner value %q was used by two grants, of %s at %s and of %s at %s: what the hosts claim is not believable",
+			j.disbelieve(seqs(o.ret(), g.ret()), "the owner value %q was used by two grants, of %s at %s and of %s at %s: what the hosts claim is not believable",
 				owner, o.host, ms(o.got()), g.host, ms(g.got()))
 			return
 		}

@@ -61,19 +61,22 @@ func (r *record) judge(o Options) (*Verdict, error) {
 	j := &judge{r: r, o: o}
 	j.run(reports)
 	v.Findings, v.Reasons = j.settle(), j.reasons
-	v.decide(r.h.Header.Guard)
+	v.Stalled = r.stalled()
+	v.decide(r.h.Header.Guard, j.disbelieved)
 	return v, nil
 }
 
 // judge collects findings.
 type judge struct {
-	r         *record
-	o         Options
-	found     map[string][]Finding
-	more      map[string]int // found and not told one by one
-	reasons   []string
-	overtaken map[int]bool  // grant index: another got its lock while it was promised
-	released  map[int]int64 // grant index: where another host's release hit it first
+	r       *record
+	o       Options
+	found   map[string][]Finding
+	more    map[string]int // found and not told one by one
+	reasons []string
+	// disbelieved: the hosts claim what cannot be.
+	disbelieved bool
+	overtaken   map[int]bool  // grant index: another got its lock while it was promised
+	released    map[int]int64 // grant index: where another host's release hit it first
 }
 
 func (j *judge) run(reports []OracleReport) {

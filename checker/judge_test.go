@@ -72,6 +72,9 @@ func kindsOf(v *Verdict) []string {
 
 func print(w *bytes.Buffer, name string, v *Verdict) {
 	fmt.Fprintf(w, "== %s\n%s: lock %s, resource %s", name, v.Outcome, v.Lock, v.Resource)
+	if v.Stalled > 0 {
+		fmt.Fprintf(w, ", stalled %s", ms(v.Stalled))
+	}
 	if v.Margin != nil {
 		fmt.Fprintf(w, ", margin %s", ms(*v.Margin))
 	}

@@ -25,6 +25,7 @@ import (
 //	40 lost w1 | 40 exit w1
 //	90 ledger a ok 0->1        an entry of operation a, or of a refused one: 90 ledger a refused 1->1
 //	99 final 1
+//	50 stall 290               the harness had stood still for so long
 //	warmup                     one harmless round of w0 between 1 and 3 ms that writes 1
 //	noend, cut                 no last line; the last line cut off
 //
@@ -156,6 +157,8 @@ func (n *notation) line(f []string) []*history.Event {
 		if len(f) > 3 {
 			e.Result = history.Result(f[3])
 		}
+	case "stall":
+		e.Kind, e.Value = history.Stall, int64(n.ms(f[2]))
 	case "final":
 		e.Kind, e.Value = history.Final, int64(n.int(f[2]))
 	case "ledger":

@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"lockchaos/history"
 )
@@ -53,18 +54,27 @@ func (r *record) superseded(e effect) *grant {
 
 // staleWrites finds accepted writes of superseded grants.
 func (j *judge) staleWrites(l *lock) {
+	var top *grant // the latest that an operation has shown to the resource
 	for _, e := range j.r.effects(l) {
+		if e.ok && e.g != nil && j.r.shows(e) && (top == nil || e.g.returned() > top.returned()) {
+			top = e.g
+		}
 		if e.do != history.Write || !e.ok {
 			continue
 		}
 		if g2 := j.r.superseded(e); g2 != nil {
 			j.add(Finding{
-				ID: StaleWrite, Lock: l.name, Grants: ids(e.g, g2),
+				ID: StaleWrite, Lock: l.name, Grants: ids(e.g, g2), unseen: top == nil || !j.r.isLater(top, e.g),
 				Events: seqs(e.g.ret(), g2.ret(), e.op.call, e.op.ret), At: e.op.call.T,
 				Words: j.tellStaleWrite(e, g2),
 			})
 		}
 	}
+}
+
+// shows says whether an accepted operation lets the guard see its token.
+func (r *record) shows(e effect) bool {
+	return e.do == history.Write || r.h.Header.Guard == history.GuardFenceRead
 }
 
 // lostUpdates finds increments that the counter forgot. The ledger names the
@@ -138,6 +148,17 @@ func (j *judge) unexplained(l *lock) {
 	}
 	f.Words = j.tellUnexplained(c, missing)
 	j.add(f)
+}
+
+// stalled is the longest that the harness stood still.
+func (r *record) stalled() time.Duration {
+	var longest time.Duration
+	for i := range r.h.Events {
+		if e := &r.h.Events[i]; e.Kind == history.Stall {
+			longest = max(longest, time.Duration(e.Value))
+		}
+	}
+	return longest
 }
 
 // counts adds up the run.

@@ -66,6 +66,10 @@ type Finding struct {
 	Lasted time.Duration `json:"lasted,omitempty"`
 	// Words tells it in one sentence, with the times of the deciding events.
 	Words string `json:"words"`
+
+	// unseen: no fence could have refused this write, as no newer token had come
+	// to the resource by then.
+	unseen bool
 }
 
 // Verdict is all that a judge says of one history.
@@ -85,6 +89,10 @@ type Verdict struct {
 	// Margin is the closest that the beliefs of two grants of one lock came to
 	// each other; negative where they overlapped, absent with fewer than two.
 	Margin *time.Duration `json:"margin,omitempty"`
+	// Stalled is the longest time that the harness itself stood still, on a
+	// machine too busy to run it. It makes nothing safe or violated, but a holder
+	// that was late in such a run may have been late for that.
+	Stalled time.Duration `json:"stalled,omitempty"`
 	// Oracles tell what each oracle said and that they agree.
 	Oracles []OracleReport `json:"oracles"`
 }

@@ -21,7 +21,9 @@ const Resource = "resource"
 // Spec says what to bring up. Links are made for each pair of host and node.
 type Spec struct {
 	// Name labels the run in logs and temporary names.
-	Name  string
+	Name string
+	// Seed decides what a simulated cluster draws; real ones draw nothing.
+	Seed  int64
 	Nodes []NodeSpec
 	Hosts []HostSpec
 	// Logs is the directory that servers' and hosts' logs are written to.
@@ -82,6 +84,12 @@ type NodeControl interface {
 	CrashNode(ctx context.Context, name string) (proof string, err error)
 	// StartNode starts a crashed node again and waits until it answers.
 	StartNode(ctx context.Context, name string) (proof string, err error)
+}
+
+// Pacer is a world in which what happens at one instant has no order. Pace keeps
+// a host apart from others that were woken with it.
+type Pacer interface {
+	Pace(host string)
 }
 
 // Direction of bytes on a link, seen from the host.

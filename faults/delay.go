@@ -27,7 +27,10 @@ func (f *delayed) Start(ctx context.Context) (string, error) {
 		return "", err
 	}
 	// There and back, each with the least that the jitter leaves.
-	least := 2 * max(0, f.latency-f.jitter)
+	least := 2 * (f.latency - f.jitter)
+	if least <= 0 {
+		return "", fmt.Errorf("a latency of %s with a jitter of %s cannot be told from none", f.latency, f.jitter)
+	}
 	for i, link := range f.links.links {
 		pctx, cancel := context.WithTimeout(ctx, answer+4*(f.latency+f.jitter))
 		rtt, err := link.Probe(pctx)

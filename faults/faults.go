@@ -8,7 +8,9 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"lockchaos/cluster"
@@ -100,18 +102,25 @@ func Find(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// each does one thing to each name and joins the proofs.
+// each does one thing to each name, whatever became of the others, and joins
+// the proofs. It keeps the first error; to observe nothing is one.
 func each(names []string, do func(string) (string, error)) (string, error) {
-	proof := ""
+	var proofs []string
+	var first error
 	for _, name := range names {
 		p, err := do(name)
-		if err != nil {
-			return proof, fmt.Errorf("%s: %w", name, err)
+		if err == nil && p == "" {
+			err = errNothing
 		}
-		if proof != "" {
-			proof += "; "
+		if err != nil && first == nil {
+			first = fmt.Errorf("%s: %w", name, err)
 		}
-		proof += name + ": " + p
+		if err == nil {
+			proofs = append(proofs, name+": "+p)
+		}
 	}
-	return proof, nil
+	return strings.Join(proofs, "; "), first
 }
+
+// errNothing stands in for a proof that is missing.
+var errNothing = errors.New("nothing was observed")

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"lockchaos/cluster"
@@ -78,20 +79,24 @@ const (
 
 // silent sees that no link answers a PING; probes run side by side.
 func (l *links) silent(ctx context.Context) (string, error) {
-	errs := make(chan error, len(l.links))
+	errs := make([]error, len(l.links)) // by link, so that the first is the same each time
+	var probes sync.WaitGroup
 	for i, link := range l.links {
-		go func() {
-			ctx, cancel := context.WithTimeout(ctx, silence)
+		probes.Go(func() {
+			pctx, cancel := context.WithTimeout(ctx, silence)
 			defer cancel()
-			if _, err := link.Probe(ctx); err == nil {
-				errs <- fmt.Errorf("link %s still answers", l.names[i])
-				return
+			_, err := link.Probe(pctx)
+			switch {
+			case err == nil:
+				errs[i] = fmt.Errorf("link %s still answers", l.names[i])
+			case ctx.Err() != nil: // then silence means nothing
+				errs[i] = fmt.Errorf("link %s: %w", l.names[i], ctx.Err())
 			}
-			errs <- nil
-		}()
+		})
 	}
-	for range l.links {
-		if err := <-errs; err != nil {
+	probes.Wait()
+	for _, err := range errs {
+		if err != nil {
 			return "", err
 		}
 	}

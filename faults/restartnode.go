@@ -19,6 +19,9 @@ func (f *restartedNode) Start(ctx context.Context) (string, error) {
 			return "", err
 		}
 		up, err := f.c.StartNode(ctx, n)
-		return down + ", then " + up, err
+		if err != nil || down == "" || up == "" {
+			return "", err
+		}
+		return down + ", then " + up, nil
 	})
 }

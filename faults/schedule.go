@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"lockchaos/cluster"
 	"lockchaos/history"
 )
 
@@ -27,6 +28,8 @@ type Schedule struct {
 	ctx    context.Context
 	faults []*planned
 	orders []Order
+
+	pace func(host string) // after a host was woken by another
 
 	mu      sync.Mutex
 	counts  map[Point]int // Nth is 0 in the keys
@@ -62,7 +65,10 @@ const (
 // NewSchedule plans the faults. Targets of specs must be filled in: see Fill.
 // The clock of "at" triggers starts at Run.
 func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, error) {
-	s := &Schedule{log: log, orders: orders, counts: map[Point]int{}, changed: make(chan struct{})}
+	s := &Schedule{log: log, orders: orders, counts: map[Point]int{}, changed: make(chan struct{}), pace: func(string) {}}
+	if p, ok := c.(cluster.Pacer); ok {
+		s.pace = p.Pace
+	}
 	for i, spec := range specs {
 		kind, ok := Find(spec.Kind)
 		if !ok {
@@ -127,7 +133,9 @@ func (s *Schedule) time(f *planned) {
 	case f.spec.For > 0:
 		limit, missed = f.spec.For.D(), false
 	case f.spec.Until.Timed:
-		limit, missed = f.spec.Until.At-time.Since(s.began), false
+		if end := f.spec.Until.At - time.Since(s.began); end <= limit {
+			limit, missed = end, false
+		}
 	}
 	if s.sleep(limit, f.over) {
 		s.heal(f, missed)
@@ -198,6 +206,7 @@ func (s *Schedule) wait(ctx context.Context, p Point, n int) error {
 		if err != nil {
 			return err
 		}
+		s.pace(p.Host)
 		if !ok {
 			s.log.Add(history.Event{Kind: history.Fault, Host: p.Host, Fault: &history.FaultStep{
 				ID: fmt.Sprintf("order%d", i+1), Name: "order", Step: history.FaultMissed,
@@ -271,8 +280,10 @@ func (s *Schedule) start(f *planned) {
 	switch {
 	case err != nil:
 		s.log.Add(f.step(history.FaultUnproved, line(err)))
-	case proof != "" || !later:
+	case proof != "":
 		s.log.Add(f.step(history.FaultProved, proof))
+	case !later:
+		s.log.Add(f.step(history.FaultUnproved, errNothing.Error()))
 	}
 	s.mu.Lock()
 	until := f.spec.Until.Point

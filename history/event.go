@@ -22,6 +22,7 @@ const (
 	Exit   Kind = "exit"   // a host's process ended
 	Ledger Kind = "ledger" // one entry of the resource's ledger, in order of effect
 	Final  Kind = "final"  // the counter at the resource after the run
+	Stall  Kind = "stall"  // the harness itself stood still, for Value nanoseconds
 	Note   Kind = "note"   // something a reader should know; no oracle reads it
 	End    Kind = "end"    // last line of a complete history
 )
@@ -77,7 +78,7 @@ type Event struct {
 	Validity time.Duration `json:"validity,omitempty"`
 
 	// Value is the counter: what a read saw, what a write asked to store (call)
-	// or stored (return), what Final found.
+	// or stored (return), what Final found. For a Stall, nanoseconds.
 	Value int64 `json:"value,omitempty"`
 	// Before is the counter just before a ledger entry took effect.
 	Before int64 `json:"before,omitempty"`

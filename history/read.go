@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // History is a history read back.
@@ -118,7 +119,7 @@ func (h *History) parseHeader(line []byte) error {
 
 var kinds = map[Kind]bool{
 	Call: true, Return: true, Fault: true, Trace: true, Lost: true, Exit: true,
-	Ledger: true, Final: true, Note: true, End: true,
+	Ledger: true, Final: true, Stall: true, Note: true, End: true,
 }
 
 var dos = map[Do]bool{Acquire: true, Extend: true, Check: true, Release: true, Read: true, Write: true}
@@ -154,7 +155,8 @@ func strict(line []byte, v any) error {
 	if err := d.Decode(v); err != nil {
 		return err
 	}
-	if d.More() {
+	// Not More: it takes a stray } or ] for an end.
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more than one value on the line")
 	}
 	return nil
@@ -162,7 +164,7 @@ func strict(line []byte, v any) error {
 
 func shorten(s string) string {
 	const most = 120
-	s = fmt.Sprintf("%q", s)
+	s = fmt.Sprintf("%+q", strings.TrimRight(s, "\n")) // ASCII: may be cut anywhere
 	if len(s) > most {
 		s = s[:most] + "…"
 	}

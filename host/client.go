@@ -25,7 +25,7 @@ type Client struct {
 	name   string
 	events func(Event)
 
-	writing sync.Mutex // one line at a time
+	writing chan struct{} // holds one: one line at a time
 	in      io.WriteCloser
 
 	mu      sync.Mutex
@@ -41,7 +41,7 @@ var _ Host = (*Client)(nil)
 // called for each line that answers no request, in order; it must not block.
 func NewClient(name string, stdin io.WriteCloser, stdout io.Reader, events func(Event)) *Client {
 	c := &Client{
-		name: name, events: events, in: stdin,
+		name: name, events: events, in: stdin, writing: make(chan struct{}, 1),
 		waiting: map[int64]chan Reply{}, expired: map[int64]bool{}, done: make(chan struct{}),
 	}
 	go c.read(stdout)
@@ -54,7 +54,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Reply, error) {
 	if err := c.expect(r.ID, ch); err != nil {
 		return Reply{}, err
 	}
-	if err := c.send(r); err != nil {
+	if err := c.send(ctx, r); err != nil {
 		c.forget(r.ID)
 		return Reply{}, err
 	}
@@ -70,7 +70,11 @@ func (c *Client) Do(ctx context.Context, r Request) (Reply, error) {
 		}
 	case <-ctx.Done():
 		c.forget(r.ID)
-		return Reply{}, fmt.Errorf("host %s: no reply to %s %d: %w", c.name, r.Op, r.ID, ctx.Err())
+		err := ctx.Err()
+		if cause := context.Cause(ctx); cause != err {
+			err = fmt.Errorf("%w: %w", cause, err)
+		}
+		return Reply{}, fmt.Errorf("host %s: no reply to %s %d: %w", c.name, r.Op, r.ID, err)
 	}
 }
 
@@ -87,7 +91,7 @@ func (c *Client) Err() error {
 // Close asks the host to end and waits for the end of its output, or for ctx.
 func (c *Client) Close(ctx context.Context) error {
 	go func() { // a stopped host with a full pipe must not keep us
-		_ = c.send(Request{Op: OpClose}) // it may be gone already
+		_ = c.send(ctx, Request{Op: OpClose}) // it may be gone already
 		_ = c.in.Close()
 	}()
 	select {
@@ -117,17 +121,33 @@ func (c *Client) forget(id int64) {
 	}
 }
 
-func (c *Client) send(r Request) error {
+// send writes a request, or gives up with ctx: a stopped host does not read.
+func (c *Client) send(ctx context.Context, r Request) error {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	if _, err := c.in.Write(append(b, '\n')); err != nil {
-		return fmt.Errorf("host %s: %w: %w", c.name, ErrEnded, err)
+	late := func() error { return fmt.Errorf("host %s: %s %d cannot be sent: %w", c.name, r.Op, r.ID, ctx.Err()) }
+	select {
+	case c.writing <- struct{}{}:
+	case <-ctx.Done():
+		return late()
 	}
-	return nil
+	sent := make(chan error, 1)
+	go func() {
+		_, err := c.in.Write(append(b, '\n'))
+		<-c.writing
+		sent <- err
+	}()
+	select {
+	case err := <-sent:
+		if err != nil {
+			return fmt.Errorf("host %s: %w: %w", c.name, ErrEnded, err)
+		}
+		return nil
+	case <-ctx.Done():
+		return late()
+	}
 }
 
 func (c *Client) read(stdout io.Reader) {
@@ -156,7 +176,11 @@ func (c *Client) end(err error) {
 
 // line handles one line of the host: an event or a reply.
 func (c *Client) line(b []byte) error {
+	if bytes.HasPrefix(b, []byte(`{"event"`)) { // as the built-in host writes them
+		return c.event(b)
+	}
 	var l struct {
+		Reply
 		Event string `json:"event"`
 	}
 	if err := json.Unmarshal(b, &l); err != nil {
@@ -165,10 +189,7 @@ func (c *Client) line(b []byte) error {
 	if l.Event != "" {
 		return c.event(b)
 	}
-	var r Reply
-	if err := json.Unmarshal(b, &r); err != nil {
-		return fmt.Errorf("%w: reply %s: %w", ErrProtocol, shorten(b), err)
-	}
+	r := l.Reply
 	if err := r.validate(); err != nil {
 		return fmt.Errorf("%w: reply %s: %w", ErrProtocol, shorten(b), err)
 	}
@@ -235,10 +256,10 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 		}
 		long = append(long, part...)
 		switch {
-		case err == nil:
-			return bytes.TrimSpace(long), nil
 		case len(long) > MaxLine:
 			return nil, fmt.Errorf("%w: a line of over %d bytes", ErrProtocol, MaxLine)
+		case err == nil:
+			return bytes.TrimSpace(long), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(long) > 0:
 			return nil, fmt.Errorf("%w: the last line is cut off: %s", ErrEnded, shorten(long))

@@ -7,6 +7,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -65,7 +66,11 @@ type Reply struct {
 
 // Validity is what is left of the lease, as the host says.
 func (r Reply) Validity() time.Duration {
-	return time.Duration(r.ValidityMS * float64(time.Millisecond))
+	ns := r.ValidityMS * float64(time.Millisecond)
+	if ns >= math.MaxInt64 { // a conversion would come out below 0
+		return math.MaxInt64
+	}
+	return time.Duration(ns)
 }
 
 // The codes of an error.

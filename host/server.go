@@ -24,6 +24,9 @@ type Dialer func(addr string, o locks.Options) redis.Pool
 // line protocol. Requests are handled at the same time, so a watchdog's extend
 // can race a release as it does in a real program.
 type Server struct {
+	// Draw is handed to the lock systems; it may be set before init.
+	Draw locks.Draw
+
 	dial Dialer
 	out  func(any) // writes one line; safe for many goroutines
 
@@ -46,11 +49,17 @@ type held struct {
 // Serve handles requests from in until it ends or a close comes.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, dial Dialer) error {
 	var mu sync.Mutex
-	enc := json.NewEncoder(out)
+	buf := bufio.NewWriterSize(out, 16<<10)
+	enc := json.NewEncoder(buf)
 	s := NewServer(dial, func(v any) {
 		mu.Lock()
 		defer mu.Unlock()
-		if err := enc.Encode(v); err != nil {
+		err := enc.Encode(v)
+		// Traces go out with the reply that they belong to.
+		if e, ok := v.(Event); err == nil && !(ok && e.Event == EventTrace) {
+			err = buf.Flush()
+		}
+		if err != nil {
 			slog.Error("cannot write to the harness", "err", err)
 		}
 	})
@@ -118,6 +127,9 @@ func bad(format string, args ...any) *Error {
 	return &Error{Code: CodeBadRequest, Definite: true, Text: fmt.Sprintf(format, args...)}
 }
 
+// mostTTLMS is a year: no lease is that long, and nothing overflows below it.
+const mostTTLMS = 365 * 24 * 3600 * 1000
+
 func (s *Server) start(ctx context.Context, init *Init) error {
 	if init == nil {
 		return bad("init without its settings")
@@ -132,8 +144,11 @@ func (s *Server) start(ctx context.Context, init *Init) error {
 	if len(init.Nodes) != system.Nodes {
 		return bad("%d nodes, %s needs %d", len(init.Nodes), system.Name, system.Nodes)
 	}
-	if init.TTLMS < 1 {
-		return bad("ttl_ms is %g, expected 1 or more", init.TTLMS)
+	if init.TTLMS < 1 || init.TTLMS > mostTTLMS {
+		return bad("ttl_ms is %g, expected 1 to %g", init.TTLMS, float64(mostTTLMS))
+	}
+	if d := init.Discipline; d != "" && d != history.Trusting && d != history.ChecksLease {
+		return bad("discipline %q, expected %s or %s", d, history.Trusting, history.ChecksLease)
 	}
 	opts, err := locks.FromMap(init.Options)
 	if err != nil {
@@ -188,7 +203,7 @@ func (s *Server) locker(name string) (locks.Locker, error) {
 		return l, nil
 	}
 	l, err := s.system.New(locks.Config{
-		Pools: s.pools, Name: name, Options: s.opts,
+		Pools: s.pools, Name: name, Options: s.opts, Draw: s.Draw,
 		TTL: time.Duration(s.init.TTLMS * float64(time.Millisecond)),
 	})
 	if err == nil {

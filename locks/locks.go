@@ -50,8 +50,14 @@ type Config struct {
 	Name    string       // the key
 	TTL     time.Duration
 	Options Options
-	// Value draws an owner value; random where nil.
-	Value func() (string, error)
+	Draw
+}
+
+// Draw is what a lock draws at random, for those who want it repeated. What is
+// nil is drawn as the library does.
+type Draw struct {
+	Value func() (string, error)        // an owner value
+	Delay func(tries int) time.Duration // before a retry within one acquire
 }
 
 // System describes a lock system.

@@ -34,6 +34,9 @@ type Options struct {
 	MaxRetries int `json:"max_retries,omitempty" yaml:"max_retries,omitempty"`
 }
 
+// mostTimeout bounds timeout_factor.
+const mostTimeout = 100
+
 var clientOptions = []string{"context_timeout", "read_timeout", "max_retries"}
 
 // Set lists the names of the options that are set, in the order of the type.
@@ -63,10 +66,15 @@ func (o Options) Check(s System) error {
 		return fmt.Errorf("tries is %d, expected 1 or more", o.Tries)
 	case o.RetryDelay < 0:
 		return fmt.Errorf("retry_delay is %s, expected 0 or more", o.RetryDelay)
-	case o.DriftFactor != nil && (*o.DriftFactor < 0 || *o.DriftFactor >= 1):
+	// "Not within" refuses NaN, too.
+	case o.DriftFactor != nil && !(*o.DriftFactor >= 0 && *o.DriftFactor < 1):
 		return fmt.Errorf("drift_factor is %g, expected 0 to below 1", *o.DriftFactor)
-	case o.TimeoutFactor != nil && *o.TimeoutFactor <= 0:
-		return fmt.Errorf("timeout_factor is %g, expected above 0", *o.TimeoutFactor)
+	case o.TimeoutFactor != nil && !(*o.TimeoutFactor > 0 && *o.TimeoutFactor <= mostTimeout):
+		return fmt.Errorf("timeout_factor is %g, expected above 0, at most %d", *o.TimeoutFactor, mostTimeout)
+	case o.ReadTimeout < 0:
+		return fmt.Errorf("read_timeout is %s, expected 0 or more", o.ReadTimeout)
+	case o.MaxRetries < -1:
+		return fmt.Errorf("max_retries is %d, expected 0 or more, or -1 for none", o.MaxRetries)
 	}
 	return nil
 }

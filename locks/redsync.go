@@ -49,8 +49,11 @@ func newRedsync(c Config) (Locker, error) {
 	if c.Value != nil {
 		opts = append(opts, redsync.WithGenValueFunc(c.Value))
 	}
-	if o.RetryDelay > 0 {
+	switch {
+	case o.RetryDelay > 0:
 		opts = append(opts, redsync.WithRetryDelay(o.RetryDelay.D()))
+	case c.Delay != nil:
+		opts = append(opts, redsync.WithRetryDelayFunc(redsync.DelayFunc(c.Delay)))
 	}
 	if o.DriftFactor != nil {
 		opts = append(opts, redsync.WithDriftFactor(*o.DriftFactor))
@@ -101,9 +104,9 @@ func (l *redsyncLocker) acquireError(err error) *Error {
 	switch {
 	case votes.broken > 0:
 		return &Error{Kind: ErrUnavailable, Cause: err}
-	case votes.against > 0:
+	case l.outvoted(votes):
 		return &Error{Kind: ErrRefused, Definite: true, Cause: err}
-	default: // ErrFailed: a quorum voted for it, too late
+	default: // a quorum voted for it, too late
 		return &Error{Kind: ErrTooLate, Cause: err}
 	}
 }
@@ -111,11 +114,14 @@ func (l *redsyncLocker) acquireError(err error) *Error {
 // heldError says what a failed Unlock or Extend means: the lock is certainly
 // lost where so many nodes deny it that the rest is no quorum.
 func (l *redsyncLocker) heldError(err error) *Error {
-	if votes := count(err); l.nodes-votes.against < l.nodes/2+1 {
+	if l.outvoted(count(err)) {
 		return &Error{Kind: ErrLost, Definite: true, Cause: err}
 	}
 	return &Error{Kind: ErrUnavailable, Cause: err}
 }
+
+// outvoted tells whether those that are not against are no quorum.
+func (l *redsyncLocker) outvoted(v votes) bool { return l.nodes-v.against < l.nodes/2+1 }
 
 // votes are the answers of nodes that redsync joins into one error.
 type votes struct {

@@ -134,21 +134,22 @@ func (s *singleLease) release(ctx context.Context) error {
 func (l *singleLocker) eval(ctx context.Context, s *redis.Script, keysAndArgs ...any) (int64, error) {
 	conn, err := l.Pools[0].Get(ctx)
 	if err != nil {
-		return 0, unreachable(err)
+		return 0, l.unreachable(err)
 	}
 	defer conn.Close()
 	v, err := conn.Eval(s, keysAndArgs...)
 	if err != nil {
-		return 0, unreachable(err)
+		return 0, l.unreachable(err)
 	}
 	n, _ := v.(int64) // nil where a script returned false
 	return n, nil
 }
 
 // unreachable classifies an error of the Redis client: a refused connection
-// certainly sent nothing.
-func unreachable(err error) *Error {
+// certainly sent nothing. But where the client tries again by itself only the
+// last try is known, and one before it may have arrived.
+func (l *singleLocker) unreachable(err error) *Error {
 	var op *net.OpError
-	definite := errors.As(err, &op) && op.Op == "dial"
+	definite := l.Options.MaxRetries == -1 && errors.As(err, &op) && op.Op == "dial"
 	return &Error{Kind: ErrUnavailable, Definite: definite, Cause: err}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -24,12 +27,15 @@ const benchmarkHosts = 8
 
 // BenchmarkHarness measures acquire+release cycles through host, link and
 // recording against a plain go-redis loop on the same server with equal
-// concurrency, in one run, and reports the ratio. It also reports the cycles
-// with parts of the harness left out, which says what takes the rest.
+// concurrency, in one run, and reports the ratio. The plain loop runs in one
+// process (plain), and with a process for each client (processes), as clients of
+// a lock are in life. It also reports the cycles with parts of the harness left
+// out, which says what takes the rest.
 func BenchmarkHarness(b *testing.B) {
 	w := newBench(b)
 	for b.Loop() {
 		plain := w.rate(b, w.plain)
+		processes := w.processes(b)
 		pooled := w.rate(b, w.inProcess(true))
 		linked := w.rate(b, w.inProcess(false))
 		full := w.rate(b, w.full)
@@ -37,6 +43,7 @@ func BenchmarkHarness(b *testing.B) {
 		b.ReportMetric(pooled/plain, "lock/plain")
 		b.ReportMetric(linked/plain, "lock+link/plain")
 		b.ReportMetric(full/plain, "harness/plain")
+		b.ReportMetric(full/processes, "harness/processes")
 	}
 	b.ReportMetric(0, "ns/op") // one iteration is a whole comparison
 }
@@ -85,9 +92,11 @@ func newBench(b *testing.B) *bench {
 	return w
 }
 
+// long is how long each loop runs.
+const long = 2 * time.Second
+
 // rate runs one loop on each host for a while and returns cycles a second.
 func (w *bench) rate(b *testing.B, loop func(i int) func() error) float64 {
-	const long = 2 * time.Second
 	var wg sync.WaitGroup
 	counts := make([]int, benchmarkHosts)
 	start := time.Now()
@@ -113,11 +122,49 @@ func (w *bench) rate(b *testing.B, loop func(i int) func() error) float64 {
 	return float64(sum) / time.Since(start).Seconds()
 }
 
+// processes runs the plain loop with a process for each client.
+func (w *bench) processes(b *testing.B) float64 {
+	var wg sync.WaitGroup
+	counts := make([]int, benchmarkHosts)
+	for i := range benchmarkHosts {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			out, err := exec.Command(os.Args[0], "plain", w.addr, strconv.Itoa(i)).Output()
+			if err == nil {
+				counts[i], err = strconv.Atoi(string(out))
+			}
+			if err != nil {
+				b.Error(err)
+			}
+		}()
+	}
+	wg.Wait()
+	sum := 0
+	for _, n := range counts {
+		sum += n
+	}
+	return float64(sum) / long.Seconds()
+}
+
+// plainProcess is one of them. It prints how many cycles it has done.
+func plainProcess(addr, key string) error {
+	cycle, n := plainCycle(addr, "process"+key), 0
+	for start := time.Now(); time.Since(start) < long; n++ {
+		if err := cycle(); err != nil {
+			return err
+		}
+	}
+	fmt.Print(n)
+	return nil
+}
+
 // plain is what a program without the harness does.
-func (w *bench) plain(i int) func() error {
+func (w *bench) plain(i int) func() error { return plainCycle(w.addr, fmt.Sprint("plain", i)) }
+
+func plainCycle(addr, key string) func() error {
 	ctx := context.Background()
-	rdb := goredislib.NewClient(&goredislib.Options{Addr: w.addr})
-	key := fmt.Sprint("plain", i)
+	rdb := goredislib.NewClient(&goredislib.Options{Addr: addr})
 	del := goredislib.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
 	return func() error {
 		if ok, err := rdb.SetNX(ctx, key, "owner", time.Minute).Result(); !ok || err != nil {
@@ -151,7 +198,7 @@ func (w *bench) full(i int) func() error {
 	name := fmt.Sprint("w", i+1)
 	s := &session{
 		name: name, lock: fmt.Sprint("lock", i), host: w.hosts[i], rec: w.rec, schedule: w.sched,
-		links: []cluster.Link{w.c.Link(name, "n1")}, ttl: time.Minute, dogs: map[int64]context.CancelFunc{},
+		links: []cluster.Link{w.c.Link(name, "n1")}, ttl: time.Minute, dogs: map[int64]context.CancelFunc{}, pace: func() {},
 	}
 	return func() error {
 		g, err := s.Acquire(context.Background())

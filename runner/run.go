@@ -53,6 +53,9 @@ const (
 	closeLimit  = 2 * time.Second
 )
 
+// Simulation is the name of the world in virtual time.
+const Simulation = "sim"
+
 // ErrHost is wrapped by the error of a run whose host ended by itself or broke
 // the protocol.
 var ErrHost = errors.New("a host failed")
@@ -81,7 +84,7 @@ func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
 }
 
 func (r Run) spec() cluster.Spec {
-	s := cluster.Spec{Name: r.Name, Logs: r.Logs}
+	s := cluster.Spec{Name: r.Name, Seed: r.Seed, Logs: r.Logs}
 	for _, n := range r.nodes() {
 		s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: n, Persistence: r.Scenario.Nodes.Persistence})
 	}
@@ -136,11 +139,12 @@ func (l *live) run(ctx context.Context) error {
 		return err
 	}
 	l.work(ctx)
-	err = errors.Join(context.Cause(ctx), l.failure(), l.rec.Err())
+	err = errors.Join(context.Cause(ctx), l.rec.Err())
 	if err == nil {
 		err = l.settle(ctx)
 	}
 	l.closeHosts()
+	err = errors.Join(l.failure(), err)
 	if err == nil {
 		l.rec.Add(history.Event{Kind: history.End})
 	}
@@ -150,30 +154,35 @@ func (l *live) run(ctx context.Context) error {
 func (l *live) startHosts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, upLimit, fmt.Errorf("the hosts were not ready within %s", upLimit))
 	defer cancel()
-	errs := make(chan error, l.Scenario.Hosts)
-	for _, name := range l.hosts() {
+	errs := make([]error, l.Scenario.Hosts)
+	var wg sync.WaitGroup
+	for i, name := range l.hosts() {
 		s := &session{
 			name: name, lock: lockName, rec: l.rec, schedule: l.schedule, resource: l.resource,
 			ttl: l.Scenario.Lock.TTL.D(), watchdog: l.Scenario.Lock.Watchdog,
-			dogs: map[int64]context.CancelFunc{},
+			careful: l.Scenario.Workload.Discipline == history.ChecksLease,
+			dogs:    map[int64]context.CancelFunc{}, pace: func() {},
+		}
+		if p, ok := l.cluster.(cluster.Pacer); ok {
+			s.pace = func() { p.Pace(name) }
 		}
 		for _, n := range l.nodes() {
 			s.links = append(s.links, l.cluster.Link(name, n))
 		}
 		l.sessions = append(l.sessions, s)
+		wg.Add(1)
 		go func() {
+			defer wg.Done()
 			var err error
 			s.host, err = l.cluster.StartHost(ctx, name, l.init(), s.heard(l.nodes()))
 			if err != nil {
-				err = fmt.Errorf("%w: start host %s: %w", ErrHost, name, err)
+				err = fmt.Errorf("%w: %w", ErrHost, err)
 			}
-			errs <- err
+			errs[i] = err
 		}()
 	}
-	var all error
-	for range l.sessions {
-		all = errors.Join(all, <-errs)
-	}
+	wg.Wait()
+	all := errors.Join(errs...)
 	if all == nil {
 		for _, s := range l.sessions {
 			l.ends.Add(1)
@@ -201,6 +210,7 @@ func (l *live) watchHost(s *session) {
 	select {
 	case <-s.host.Done():
 		l.rec.Add(history.Event{Kind: history.Exit, Host: s.name, Text: s.host.Err().Error()})
+		s.fail(s.host.Err())
 	case <-l.closing:
 	}
 }
@@ -218,11 +228,15 @@ func (l *live) work(ctx context.Context) {
 		}
 	}()
 	l.schedule.Run(ctx)
+	if l.World != Simulation { // where nothing but time itself can be late
+		go l.heartbeat(ctx)
+	}
 	var wg sync.WaitGroup
 	for _, s := range l.sessions {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
+			s.pace()
 			if err := l.counter(s).Run(ctx, s); err != nil {
 				s.fail(err)
 			}

@@ -29,7 +29,9 @@ type session struct {
 	links    []cluster.Link // to the lock nodes
 
 	ttl      time.Duration
+	pace     func() // after something that wakes many hosts at once
 	watchdog bool
+	careful  bool // it looks at its lease: checks-lease
 
 	mu      sync.Mutex
 	dogs    map[int64]context.CancelFunc // by grant
@@ -51,6 +53,7 @@ func (s *session) step(ctx context.Context, call history.Event, act func(*histor
 	ret.Kind, ret.Value = history.Return, 0
 	err := act(&ret)
 	if err != nil { // no answer came: nobody knows
+		s.pace() // the end of a run wakes all
 		ret.Result, ret.Code, ret.Text = history.Unknown, "no-answer", err.Error()
 		s.fail(err)
 		err = errors.Join(workloads.ErrStopped, err)
@@ -126,6 +129,9 @@ func (s *session) Acquire(ctx context.Context) (*workloads.Grant, error) {
 		}
 		if reply.Owner == "" {
 			return fmt.Errorf("host %s: %w: a grant without an owner", s.name, host.ErrProtocol)
+		}
+		if s.careful && ret.Validity == 0 {
+			return fmt.Errorf("host %s: %w: a grant without validity_ms, and its discipline is to check its lease", s.name, host.ErrProtocol)
 		}
 		ret.Owner, ret.Token, ret.Grant = reply.Owner, reply.Token, ret.Op
 		ret.Backed = s.backed(before)

@@ -41,7 +41,7 @@ func (c Catalogue) Get(name string) (*Scenario, error) {
 	}
 	s, err := Parse(b, CataloguePrefix+file)
 	if err == nil && s.Name != name {
-		return nil, &Error{File: file, Message: fmt.Sprintf("name: %q, expected %q as the file is called", s.Name, name)}
+		return nil, &Error{File: CataloguePrefix + file, Message: fmt.Sprintf("name: %q, expected %q as the file is called", s.Name, name)}
 	}
 	return s, err
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lockchaos/faults"
+	"lockchaos/locks"
 )
 
 func (s *Scenario) validateFaults() *problem {
@@ -16,6 +18,9 @@ func (s *Scenario) validateFaults() *problem {
 	}
 	return nil
 }
+
+// mostLatency is what a fault can still prove in the time that it has.
+const mostLatency = locks.Duration(5 * time.Second)
 
 func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 	kind, ok := faults.Find(f.Kind)
@@ -31,7 +36,8 @@ func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 		oneOf(path+".direction", f.Direction, directions),
 		must(len(f.Commands) == 0 || f.Direction == "requests", path+".commands", "commands are matched in requests, set direction: requests"),
 		must(!kind.Latency || f.Latency > 0, path, "%s needs a latency", f.Kind),
-		must(f.Jitter >= 0, path+".jitter", "%s, expected 0 or more", f.Jitter),
+		must(f.Latency <= mostLatency, path+".latency", "%s, expected at most %s", f.Latency, mostLatency),
+		must(f.Jitter >= 0 && (f.Jitter == 0 || f.Jitter < f.Latency), path+".jitter", "%s, expected 0 or more, and below the latency", f.Jitter),
 		s.validateTimes(path, f, kind),
 		s.validateTargets(path, f),
 	)
@@ -64,7 +70,8 @@ func (s *Scenario) validateTimes(path string, f faults.Spec, kind faults.Kind) *
 		must(!kind.Heals || ends, path, "%s needs an end: until, or for", f.Kind),
 		must(f.Until.IsZero() || f.For == 0, path+".for", "until and for exclude each other"),
 		must(f.For >= 0, path+".for", "%s, expected above 0", f.For),
-		must(f.Most > 0 && f.Most >= f.For, path+".most", "%s, expected above 0 and not below for", f.Most),
+		must(f.Most > 0, path+".most", "%s, expected above 0", f.Most),
+		must(f.For <= f.Most, path+".for", "%s, expected at most %s, or a most above it", f.For, f.Most),
 		must(!f.Until.Timed || !f.From.Timed || f.Until.At > f.From.At, path+".until", "the end %q is not after the start %q", f.Until, f.From),
 	)
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/token"
@@ -32,24 +35,76 @@ func (e *Error) Error() string {
 
 // Load reads and validates a scenario file. Errors about its content are *Error.
 func Load(path string) (*Scenario, error) {
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
 	if err != nil {
 		return nil, err
 	}
 	return Parse(b, path)
 }
 
+// The size of the largest scenario file, and how deep brackets nest in it. The
+// YAML library takes a minute for what is far beyond them.
+const (
+	mostBytes = 64 << 10
+	mostDepth = 200
+)
+
+// bounded refuses what the YAML library cannot cope with.
+func bounded(source []byte, file string) error {
+	if len(source) > mostBytes {
+		return &Error{File: file, Message: fmt.Sprintf("over %d KiB, no scenario is that large", mostBytes>>10)}
+	}
+	depth, line := 0, 1
+	for _, c := range source {
+		switch c {
+		case '\n':
+			line++
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > mostDepth {
+			return &Error{File: file, Line: line, Message: fmt.Sprintf("over %d brackets are open", mostDepth)}
+		}
+	}
+	return inspect(source, file)
+}
+
 // Parse reads and validates a scenario. file stands for it in errors.
 func Parse(source []byte, file string) (*Scenario, error) {
 	s := &Scenario{File: file, Source: source}
+	source = bytes.TrimPrefix(source, []byte("\ufeff"))
+	if err := s.read(source, file); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// read decodes and validates. The YAML library panics on some broken files:
+// that, too, is an error of the file.
+func (s *Scenario) read(source []byte, file string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Error{File: file, Message: escape(fmt.Sprintf("no YAML that can be read: %v", r))}
+		}
+	}()
+	if err := bounded(source, file); err != nil {
+		return err
+	}
 	if err := decode(source, s); err != nil {
-		return nil, locate(err, file)
+		return locate(err, file)
 	}
 	s.defaults()
 	if p := s.validate(); p != nil {
-		return nil, p.locate(source, file)
+		return p.locate(source, file)
 	}
-	return s, nil
+	return nil
 }
 
 func decode(source []byte, v any) error {
@@ -72,7 +127,7 @@ func decode(source []byte, v any) error {
 func locate(err error, file string) error {
 	var y yaml.Error
 	if !errors.As(err, &y) || y.GetToken() == nil {
-		return &Error{File: file, Message: err.Error()}
+		return &Error{File: file, Message: escape(err.Error())}
 	}
 	return atToken(file, y.GetToken(), y.GetMessage())
 }
@@ -83,7 +138,40 @@ func atToken(file string, t *token.Token, message string) *Error {
 	if _, after, ok := bytes.Cut([]byte(excerpt), []byte("\n")); ok {
 		excerpt = string(bytes.TrimRight(after, "\n "))
 	}
-	return &Error{File: file, Line: t.Position.Line, Message: message, Excerpt: excerpt}
+	return &Error{File: file, Line: t.Position.Line, Message: escape(message), Excerpt: tame(excerpt)}
+}
+
+// tame makes an excerpt fit for a terminal: few lines of bounded length, and no
+// control characters.
+func tame(excerpt string) string {
+	const most, mostLines = 160, 10
+	lines := strings.Split(excerpt, "\n")
+	lines = lines[:min(len(lines), mostLines)]
+	for i, line := range lines {
+		r := []rune(strings.ToValidUTF8(line, "\ufffd"))
+		if len(r) > most {
+			r = append(r[:most], '…')
+		}
+		for k := range r {
+			switch {
+			case r[k] == '\t':
+				r[k] = ' '
+			case unicode.IsControl(r[k]):
+				r[k] = '\ufffd'
+			}
+		}
+		lines[i] = string(r)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// escape writes control characters of a message as Go does.
+func escape(message string) string {
+	if !strings.ContainsFunc(message, unicode.IsControl) {
+		return message
+	}
+	quoted := strconv.Quote(message)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
 // problem is something that the YAML cannot know to be wrong.
@@ -92,12 +180,18 @@ type problem struct {
 	message string
 }
 
+// locate finds the line of the path, or of what is around it where the file
+// does not have it.
 func (p *problem) locate(source []byte, file string) error {
-	path, err := yaml.PathString("$." + p.path)
-	if err == nil {
+	message := p.path + ": " + p.message
+	for at := p.path; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		path, err := yaml.PathString("$." + at)
+		if err != nil {
+			continue
+		}
 		if n, err := path.ReadNode(bytes.NewReader(source)); err == nil && n != nil {
-			return atToken(file, n.GetToken(), p.path+": "+p.message)
+			return atToken(file, n.GetToken(), message)
 		}
 	}
-	return &Error{File: file, Message: p.path + ": " + p.message}
+	return &Error{File: file, Message: escape(message)}
 }

@@ -1,11 +1,15 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"lockchaos/checker"
 	"lockchaos/cluster"
@@ -34,6 +38,9 @@ const (
 	MostHosts  = 50
 	MostRounds = 1_000_000
 )
+
+// mostTTL is far above any lease, and far below where Redis overflows.
+const mostTTL = locks.Duration(24 * time.Hour)
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
 
@@ -89,12 +96,18 @@ func must(ok bool, path, format string, args ...any) *problem {
 }
 
 func (s *Scenario) validate() *problem {
-	return first(
+	p := first(
 		must(nameForm.MatchString(s.Name), "name", "%q, expected small letters, digits, - and /", s.Name),
+		must(!strings.ContainsFunc(s.About, unicode.IsControl), "about", "%q, expected one line", s.About),
 		s.validateLock(),
 		oneOf("nodes.persistence", s.Nodes.Persistence, persistence),
 		must(s.Hosts >= 1 && s.Hosts <= MostHosts, "hosts", "%d, expected 1 to %d", s.Hosts, MostHosts),
 		s.validateWorkload(),
+	)
+	if p != nil { // the rest counts hosts and nodes, and needs them to be few
+		return p
+	}
+	return first(
 		s.validateGuards(),
 		s.validateOrder(),
 		s.validateFaults(),
@@ -105,11 +118,15 @@ func (s *Scenario) validate() *problem {
 
 func (s *Scenario) validateLock() *problem {
 	l := s.Lock
-	if p := must(l.TTL >= locks.Duration(1e6), "lock.ttl", "%s, expected 1ms or more", l.TTL); p != nil {
+	ms := locks.Duration(time.Millisecond)
+	if p := must(l.TTL >= ms && l.TTL%ms == 0 && l.TTL <= mostTTL, "lock.ttl",
+		"%s, expected whole milliseconds from 1ms to %s", l.TTL, mostTTL); p != nil {
 		return p
 	}
 	if l.System == locks.External {
+		_, err := json.Marshal(l.Settings) // as they go to the host
 		return first(
+			must(err == nil, "lock.settings", "%v", err),
 			must(len(l.Command) > 0, "lock.command", "an external host needs the command that runs it"),
 			must(l.NodeCount == 1 || l.NodeCount == 5, "lock.nodes", "%d, expected 1 or 5", l.NodeCount),
 			must(len(l.Set()) == 0, "lock", "%s is for the built-in systems, an external host gets its own under settings", strings.Join(l.Set(), ", ")),
@@ -134,7 +151,7 @@ func (s *Scenario) validateWorkload() *problem {
 	return first(
 		oneOf("workload.kind", w.Kind, workloads),
 		oneOf("workload.discipline", w.Discipline, disciplines),
-		must(w.Rounds >= 1 && w.Rounds*s.Hosts <= MostRounds, "workload.rounds", "%d for each of %d hosts, expected 1 to %d in all", w.Rounds, s.Hosts, MostRounds),
+		must(w.Rounds >= 1 && w.Rounds <= MostRounds && w.Rounds*s.Hosts <= MostRounds, "workload.rounds", "%d for each of %d hosts, expected 1 to %d in all", w.Rounds, s.Hosts, MostRounds),
 		must(w.Work >= 0, "workload.work", "%s, expected 0 or more", w.Work),
 		must(w.Rest >= 0, "workload.rest", "%s, expected 0 or more", w.Rest),
 		must(w.Retry > 0, "workload.retry", "%s, expected above 0", w.Retry),
@@ -207,8 +224,8 @@ func HostName(i int) string { return fmt.Sprintf("w%d", i+1) }
 func NodeName(i int) string { return fmt.Sprintf("n%d", i+1) }
 
 func (s *Scenario) validateExpect() *problem {
-	for g, e := range s.Expect {
-		path := "expect." + g
+	for _, g := range slices.Sorted(maps.Keys(s.Expect)) { // sorted: the same error each time
+		e, path := s.Expect[g], "expect."+g
 		if !slices.Contains(s.Guards, g) {
 			return &problem{path, fmt.Sprintf("no such guard in this scenario, which has %s", strings.Join(s.Guards, ", "))}
 		}
@@ -237,7 +254,10 @@ func validateFinding(path, id string) *problem {
 		return p
 	}
 	if has {
-		return oneOf(path, cause, causes)
+		return first(
+			oneOf(path, cause, causes),
+			must(id == checker.DoubleGrant, path, "%s has no causes, only %s has", id, checker.DoubleGrant),
+		)
 	}
 	return nil
 }

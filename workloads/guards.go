@@ -30,31 +30,37 @@ func Guards() []Guard {
 // ARGV: guard, do, op, host, grant, owner, token, value, version.
 // Returns {1 if it passed, the counter and the version afterwards}.
 const guardSource = `
-local guard, action, op, owner = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[6]
-local token, value, version = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local before = tonumber(redis.call("GET", KEYS[1]) or "0")
+local guard, action, op, owner, token = ARGV[1], ARGV[2], ARGV[3], ARGV[6], ARGV[7]
+local value, version = ARGV[8], ARGV[9]
+local before = redis.call("GET", KEYS[1]) or "0"
 local after, ok = before, true
+
+-- Tokens stay strings: a Lua number has 53 bits, and nanoseconds need more.
+local function greater(a, b)
+  return string.sub(a, 1, 1) ~= "-" and (#a > #b or (#a == #b and a > b))
+end
 
 if guard == "fence-read" or (guard == "fence" and action == "write") then
   local high = redis.call("HMGET", KEYS[2], "token", "owner", "op")
-  local top, last = tonumber(high[1] or "0"), tonumber(high[3] or "0")
-  ok = token > top or (token == top and token > 0 and owner == high[2] and op > last)
+  local top, last = high[1] or "0", tonumber(high[3] or "0")
+  ok = greater(token, top) or (token == top and token ~= "0" and owner == high[2] and tonumber(op) > last)
   if ok then
     redis.call("HSET", KEYS[2], "token", token, "owner", owner, "op", op)
   end
 elseif guard == "version" and action == "write" then
-  ok = tonumber(redis.call("GET", KEYS[3]) or "0") == version
+  ok = (redis.call("GET", KEYS[3]) or "0") == version
 end
 
 if ok and action == "write" then
   if guard == "atomic" then
-    after = redis.call("INCR", KEYS[1])
+    redis.call("INCR", KEYS[1])
   else
     redis.call("SET", KEYS[1], value)
-    after = value
   end
+  after = redis.call("GET", KEYS[1])
   redis.call("INCR", KEYS[3])
 end
-redis.call("RPUSH", KEYS[4], cjson.encode({op = op, ["do"] = action, host = ARGV[4],
-  grant = tonumber(ARGV[5]), token = token, ok = ok, before = before, value = after}))
-return {ok and 1 or 0, after, tonumber(redis.call("GET", KEYS[3]) or "0")}`
+redis.call("RPUSH", KEYS[4], string.format(
+  '{"op":%s,"do":"%s","host":%s,"grant":%s,"token":%s,"ok":%s,"before":%s,"value":%s}',
+  op, action, cjson.encode(ARGV[4]), ARGV[5], token, tostring(ok), before, after))
+return {ok and 1 or 0, tonumber(after), tonumber(redis.call("GET", KEYS[3]) or "0")}`

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/go-redsync/redsync/v4/redis"
 
@@ -47,6 +48,9 @@ func script(keys int, src string) *redis.Script {
 // NewRedisResource makes the counter, reached through link by each host, and
 // past all links through direct.
 func NewRedisResource(ctx context.Context, guard string, link func(host string) redis.Pool, direct redis.Pool) (*RedisResource, error) {
+	if !slices.ContainsFunc(Guards(), func(g Guard) bool { return g.Name == guard }) {
+		return nil, fmt.Errorf("resource: unknown guard %q", guard) // it would accept everything
+	}
 	conn, err := direct.Get(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("resource: %w", err)
@@ -104,6 +108,7 @@ func numbers(v any) ([]int64, bool) {
 }
 
 // broken classifies an error: only a refused connection certainly sent nothing.
+// That holds because the harness's own clients never try again by themselves.
 func broken(err error) Answer {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {

@@ -45,11 +45,11 @@ func (c *Cluster) StartHost(
 	init.Nodes = c.hostNodes(name)
 	reply, err := h.Do(ctx, host.Request{ID: initID, Op: host.OpInit, Init: &init})
 	if err == nil && !reply.OK {
-		err = fmt.Errorf("it refuses init: %w", reply.Error)
+		err = fmt.Errorf("host %s refuses init: %w", name, reply.Error)
 	}
 	if err != nil {
 		return nil, errors.Join(
-			fmt.Errorf("cannot start host %s: %w; its log is %s", name, err, c.logOf(name)), h.proc.end())
+			fmt.Errorf("%w; its log is %s", err, c.logOf(name)), h.proc.end())
 	}
 	return h, nil
 }
@@ -100,7 +100,7 @@ func (c *Cluster) launch(spec cluster.HostSpec, events func(host.Event)) (*hostP
 	defer log.Close()
 	h, err := c.spawnHost(spec, command, log, events)
 	if err != nil {
-		return nil, fmt.Errorf("host %s: cannot start its command %q in %q: %w", spec.Name, command, spec.Dir, err)
+		return nil, fmt.Errorf("in %q: %w", spec.Dir, err)
 	}
 	c.hosts[spec.Name] = h
 	return h, nil
@@ -141,6 +141,23 @@ func (c *Cluster) spawnHost(
 		close(h.done)
 	}()
 	return h, nil
+}
+
+// Do sends a request. Where the host has ended, the error says how.
+func (h *hostProc) Do(ctx context.Context, r host.Request) (host.Reply, error) {
+	reply, err := h.Host.Do(ctx, r)
+	if !errors.Is(err, host.ErrEnded) {
+		return reply, err
+	}
+	select {
+	case <-h.done:
+	case <-time.After(2 * exitGrace): // it has closed its input only, and lives
+	case <-ctx.Done():
+	}
+	if end := h.proc.exit(); end != "" {
+		err = fmt.Errorf("%w (process: %s)", err, end)
+	}
+	return reply, err
 }
 
 // Done is closed when the host's output has ended.

@@ -109,11 +109,11 @@ var badHosts = []struct {
 	{name: "no-such-command", command: "[no-such-program-anywhere]",
 		code: 70, says: []string{"host w1", "cannot start", "no-such-program-anywhere"}},
 	{name: "exits-at-once", command: "[sh, -c, exit 3]",
-		code: 70, says: []string{"host w1", "the host has ended", "w1.log"}},
+		code: 70, says: []string{"host w1", "the host has ended", "exit status 3", "w1.log"}},
 	{name: "dies-in-the-middle", body: `
     if op == "acquire": os._exit(7)
     answer(r)`,
-		code: 70, says: []string{"host w1", "the host has ended"}},
+		code: 70, says: []string{"host w1", "the host has ended", "exit status 7"}},
 	{name: "refuses-init", body: `answer(r, ok=False, error={"code": "bad-request", "definite": True, "text": "not me"})`,
 		code: 70, says: []string{"host w1", "refuses init", "bad-request: not me"}},
 	{name: "garbage", body: `say("Hello, I am a lock!")`,

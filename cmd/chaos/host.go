@@ -17,7 +17,7 @@ func hostCommand() *cobra.Command {
 		Hidden: true, // the harness starts it
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
-			if err := host.Main(cmd.Context(), os.Stdin, os.Stdout); err != nil {
+			if err := host.Main(cmd.Context()); err != nil {
 				return harness(err)
 			}
 			return nil

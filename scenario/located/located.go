@@ -4,6 +4,7 @@ package located
 import (
 	"encoding"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -15,7 +16,11 @@ func Text(n ast.Node, u encoding.TextUnmarshaler) error {
 	if !ok {
 		return at(n, fmt.Sprintf("expected a word, not a %s", n.Type()))
 	}
-	if err := u.UnmarshalText([]byte(fmt.Sprint(s.GetValue()))); err != nil {
+	value := s.GetValue()
+	if l, ok := n.(*ast.LiteralNode); ok { // whose own value has the | or > in it
+		value = strings.TrimSuffix(l.Value.Value, "\n")
+	}
+	if err := u.UnmarshalText([]byte(fmt.Sprint(value))); err != nil {
 		return at(n, err.Error())
 	}
 	return nil
