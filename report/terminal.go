@@ -22,6 +22,7 @@ func Terminal(w io.Writer, as []*results.Assessment, dir string, width int) erro
 	m := newMatrix(as)
 	m.write(&b, width)
 	stories(&b, m)
+	contained(&b, m)
 	surprises(&b, as)
 	summary(&b, as, dir)
 	_, err := io.WriteString(w, Clean(b.String()))
@@ -135,22 +136,71 @@ func stories(b *strings.Builder, m *matrix) {
 				if a.Verdict == nil || a.Verdict.Outcome != checker.Violated {
 					continue
 				}
-				if f := Story(a.Verdict); f != nil {
-					fmt.Fprintf(b, "%s, guard %s: %s (%s, on %s)\n  %s\n  repeat: %s\n\n",
-						a.Scenario, a.Guard, kinds(a.Verdict), Blamed(a.Verdict), a.World, f.Words, a.Repeat)
-				}
+				story(b, a)
 				break
 			}
 		}
 	}
 }
 
+func story(b *strings.Builder, a *results.Assessment) {
+	f := Story(a.Verdict)
+	if f == nil {
+		return
+	}
+	fmt.Fprintf(b, "%s, guard %s: %s (%s, on %s)\n  %s\n", a.Scenario, a.Guard, kinds(a.Verdict), Blamed(a.Verdict), a.World, f.Words)
+	for _, reason := range a.Verdict.Reasons {
+		fmt.Fprintf(b, "  but: %s\n", reason)
+	}
+	fmt.Fprintf(b, "  repeat: %s\n\n", a.Repeat)
+}
+
+// contained lists the safe cells whose lock was broken all the same.
+func contained(b *strings.Builder, m *matrix) {
+	found := false
+	for _, r := range m.rows {
+		for _, c := range m.columns {
+			if cell := m.cells[r][c]; cell != nil {
+				for _, a := range cell.runs {
+					line := withstood(a)
+					if line == "" {
+						continue
+					}
+					if !found {
+						b.WriteString("The lock failed and the guard at the resource held:\n")
+						found = true
+					}
+					fmt.Fprintf(b, "  %s\n", line)
+					break
+				}
+			}
+		}
+	}
+	if found {
+		b.WriteByte('\n')
+	}
+}
+
+// withstood says what a guard made harmless in a safe run.
+func withstood(a *results.Assessment) string {
+	if a.Verdict == nil || a.Verdict.Outcome != checker.Safe {
+		return ""
+	}
+	what := tally(a.Verdict, func(f checker.Finding) bool { return f.Contained })
+	if what == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s, guard %s: %s; stale operations refused: %d", a.Scenario, a.Guard, what, a.Verdict.Counts.Stale)
+}
+
 // kinds lists the deciding findings with their number.
-func kinds(v *checker.Verdict) string {
+func kinds(v *checker.Verdict) string { return tally(v, decides) }
+
+func tally(v *checker.Verdict, which func(checker.Finding) bool) string {
 	count := map[string]int{}
 	var order []string
 	for _, f := range v.Findings {
-		if !decides(f) {
+		if !which(f) {
 			continue
 		}
 		name := f.ID
