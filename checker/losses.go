@@ -92,7 +92,9 @@ func (j *judge) firstDenial(g *grant) *op {
 	switch {
 	case d == nil || g.lost != nil && g.lost.Seq < d.ret.Seq:
 		return nil
-	case len(g.releases) > 0 && d != g.releases[0] && d.ret.Seq > g.releases[0].call.Seq:
+	case len(g.releases) > 0 && d.ret.Seq > g.releases[0].call.Seq:
+		// Its own release may have freed it, and one that says so itself may be
+		// the second that the client has sent, after the reply to the first was lost.
 		return nil
 	case d.call.Do == history.Check && gaveUp(g, d):
 		return nil

@@ -86,8 +86,8 @@ type NodeControl interface {
 	StartNode(ctx context.Context, name string) (proof string, err error)
 }
 
-// Pacer is a world in which what happens at one instant has no order. Pace keeps
-// a host apart from others that were woken with it.
+// Pacer is a world in which what happens at one instant has no order. Pace makes
+// a host, or the schedule of faults for "", go on at an instant of its own.
 type Pacer interface {
 	Pace(host string)
 }

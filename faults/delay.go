@@ -36,7 +36,7 @@ func (f *delayed) Start(ctx context.Context) (string, error) {
 		rtt, err := link.Probe(pctx)
 		cancel()
 		if err != nil {
-			return "", fmt.Errorf("link %s does not answer: %w", f.names[i], err)
+			return "", fmt.Errorf("link %s: %w: %w", f.names[i], errUnanswered, err)
 		}
 		if rtt < least {
 			return "", fmt.Errorf("link %s answered a PING in %s, expected %s or more", f.names[i], rtt, least)

@@ -32,6 +32,10 @@ type Spec struct {
 	Latency locks.Duration `yaml:"latency,omitempty"`
 	Jitter  locks.Duration `yaml:"jitter,omitempty"`
 
+	// Optional says that it may find nothing to do, as a hold that no message meets;
+	// it is then recorded as idle, and proves nothing either way.
+	Optional bool `yaml:"optional,omitempty"`
+
 	// From is when it starts. It ends at the trigger Until or after the time
 	// For; and Most after its start at the latest (10s).
 	From  Trigger        `yaml:"from"`
@@ -121,6 +125,13 @@ func each(names []string, do func(string) (string, error)) (string, error) {
 	}
 	return strings.Join(proofs, "; "), first
 }
+
+// What an optional fault may meet: nothing that it could act on, or a link that
+// another fault has silenced.
+var (
+	errIdle       = errors.New("there was nothing to do")
+	errUnanswered = errors.New("no answer to a PING")
+)
 
 // errNothing stands in for a proof that is missing.
 var errNothing = errors.New("nothing was observed")

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -37,7 +36,7 @@ func (f *held) Start(ctx context.Context) (string, error) {
 func (f *held) Prove(context.Context) (string, error) {
 	n := f.since()
 	if n.HeldBytes == 0 {
-		return "", errors.New("nothing was held back: no message came by")
+		return "", fmt.Errorf("%w: no message came by", errIdle)
 	}
 	return fmt.Sprintf("%d bytes held back, %d command(s) matched", n.HeldBytes, n.HeldCommands), nil
 }

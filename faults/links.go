@@ -111,7 +111,7 @@ func (l *links) answers(ctx context.Context) (time.Duration, error) {
 		d, err := link.Probe(ctx)
 		cancel()
 		if err != nil {
-			return 0, fmt.Errorf("link %s does not answer: %w", l.names[i], err)
+			return 0, fmt.Errorf("link %s: %w: %w", l.names[i], errUnanswered, err)
 		}
 		slowest = max(slowest, d)
 	}

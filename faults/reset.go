@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -24,7 +23,7 @@ func (f *resetLinks) Start(ctx context.Context) (string, error) {
 		total += n
 	}
 	if total == 0 {
-		return "", errors.New("there was no connection to break")
+		return "", fmt.Errorf("%w: there was no connection to break", errIdle)
 	}
 	return fmt.Sprintf("%d connection(s) broken", total), nil
 }

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -119,6 +120,7 @@ func (s *Schedule) time(f *planned) {
 		if !s.sleep(f.spec.From.At, f.over) {
 			return
 		}
+		s.pace("")
 		s.start(f)
 	}
 	select {
@@ -138,6 +140,7 @@ func (s *Schedule) time(f *planned) {
 		}
 	}
 	if s.sleep(limit, f.over) {
+		s.pace("")
 		s.heal(f, missed)
 	}
 }
@@ -249,6 +252,15 @@ func (f *planned) step(step, proof string) history.Event {
 	}}
 }
 
+// unproved is the step of a fault that was not seen to work.
+func (f *planned) unproved(err error) history.Event {
+	step := history.FaultUnproved
+	if f.spec.Optional && (errors.Is(err, errIdle) || errors.Is(err, errUnanswered)) {
+		step = history.FaultIdle
+	}
+	return f.step(step, line(err))
+}
+
 func (f *planned) targets() []string {
 	switch {
 	case len(f.spec.Hosts) == 0:
@@ -279,7 +291,7 @@ func (s *Schedule) start(f *planned) {
 	_, later := f.fault.(Prover)
 	switch {
 	case err != nil:
-		s.log.Add(f.step(history.FaultUnproved, line(err)))
+		s.log.Add(f.unproved(err))
 	case proof != "":
 		s.log.Add(f.step(history.FaultProved, proof))
 	case !later:
@@ -310,7 +322,7 @@ func (s *Schedule) heal(f *planned, missed bool) {
 	defer cancel()
 	if p, ok := f.fault.(Prover); ok {
 		if proof, err := p.Prove(ctx); err != nil {
-			s.log.Add(f.step(history.FaultUnproved, line(err)))
+			s.log.Add(f.unproved(err))
 		} else {
 			s.log.Add(f.step(history.FaultProved, proof))
 		}
@@ -320,6 +332,9 @@ func (s *Schedule) heal(f *planned, missed bool) {
 	}
 	s.log.Add(f.step(history.FaultHeal, ""))
 	proof, err := f.fault.(Healer).Heal(ctx)
+	if f.spec.Optional && errors.Is(err, errUnanswered) { // it is over, and another is not
+		proof, err = line(err), nil
+	}
 	if err != nil {
 		s.log.Add(f.step(history.FaultError, "heal: "+line(err)))
 	} else {

@@ -101,9 +101,9 @@ type FaultStep struct {
 	ID string `json:"id"`
 	// Name is the kind of fault, as in a scenario: pause-host, crash-node, …
 	Name string `json:"name"`
-	// Step is one of start, proved, unproved, heal, healed, error, missed.
+	// Step is one of start, proved, unproved, heal, healed, error, missed, idle.
 	// start and heal stand before the deed, proved and healed after it was seen.
-	// missed: the trigger never came.
+	// missed: the trigger never came. idle: there was nothing to do, and that was allowed.
 	Step string `json:"step"`
 	// Targets are what it is done to: hosts, nodes, or links as "w1>n3".
 	Targets []string `json:"targets,omitempty"`
@@ -120,6 +120,7 @@ const (
 	FaultHealed   = "healed"
 	FaultError    = "error"
 	FaultMissed   = "missed"
+	FaultIdle     = "idle"
 )
 
 // Header is the first line of a history: all that a judge must know to read it.

@@ -53,7 +53,10 @@ func ReadAll(r io.Reader, name string) (*History, error) {
 	h := &History{}
 	br := bufio.NewReaderSize(r, 256<<10)
 	for n := 1; ; n++ {
-		line, err := br.ReadBytes('\n')
+		line, err := readLine(br)
+		if errors.Is(err, errLong) {
+			return nil, &LineError{name, n, string(line), err}
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
@@ -78,6 +81,27 @@ func ReadAll(r io.Reader, name string) (*History, error) {
 		h.Complete = h.Events[n-1].Kind == End
 	}
 	return h, nil
+}
+
+// MaxLine is the longest line of a history, in bytes. The longest that are
+// written name every link of a large cluster, and stay far below it.
+const MaxLine = 1 << 20
+
+var errLong = fmt.Errorf("a line of over %d bytes: this is no history", MaxLine)
+
+// readLine reads a line with its end; what is not a history may have none.
+func readLine(br *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := br.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > MaxLine {
+			return line[:MaxLine], errLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
 }
 
 func (h *History) parse(line []byte, n int) error {

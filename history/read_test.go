@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"strings"
@@ -196,4 +197,21 @@ func FuzzReadAll(f *testing.F) {
 			t.Fatalf("read %+v, written and read again %+v", h, again)
 		}
 	})
+}
+
+// What is no history may have no line ends, and no end.
+func TestLongLine(t *testing.T) {
+	endless := io.MultiReader(strings.NewReader(strings.Repeat("x", 2*history.MaxLine)), neverRead{t})
+	_, err := history.ReadAll(endless, "zero")
+	var line *history.LineError
+	if !errors.As(err, &line) || line.Line != 1 || len(err.Error()) > 500 {
+		t.Errorf("got %.300v, want a LineError for line 1", err)
+	}
+}
+
+type neverRead struct{ t *testing.T }
+
+func (n neverRead) Read([]byte) (int, error) {
+	n.t.Error("it reads on after a line that is too long")
+	return 0, io.EOF
 }

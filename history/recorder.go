@@ -19,6 +19,8 @@ type Recorder struct {
 	mu     sync.Mutex
 	w      *bufio.Writer
 	buf    []byte // one line
+	keep   *History
+	header Header
 	start  time.Time
 	seq    int64
 	op     int64
@@ -33,7 +35,7 @@ type Recorder struct {
 func NewRecorder(w io.Writer, h Header) (*Recorder, error) {
 	h.Format, h.Version = Format, Version
 	r := &Recorder{
-		w: bufio.NewWriterSize(w, 64<<10), start: time.Now(),
+		w: bufio.NewWriterSize(w, 64<<10), header: h, start: time.Now(),
 		failed: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := r.line(h); err != nil {
@@ -46,6 +48,12 @@ func NewRecorder(w io.Writer, h Header) (*Recorder, error) {
 	return r, nil
 }
 
+// Keep has the recorder keep in h what it writes, too. To be called before the
+// first event.
+func (r *Recorder) Keep(h *History) {
+	h.Header, r.keep = r.header, h
+}
+
 // Add stamps e with the next sequence number and the time, writes it, and
 // returns it as written.
 func (r *Recorder) Add(e Event) Event {
@@ -55,7 +63,11 @@ func (r *Recorder) Add(e Event) Event {
 	e.Seq, e.T = r.seq, time.Since(r.start)
 	r.buf = appendEvent(r.buf[:0], &e)
 	_, err := r.w.Write(r.buf)
-	r.keep(err)
+	r.note(err)
+	if r.keep != nil {
+		r.keep.Events = append(r.keep.Events, e)
+		r.keep.Complete = e.Kind == End
+	}
 	return e
 }
 
@@ -71,7 +83,7 @@ func (r *Recorder) NextOp() int64 {
 func (r *Recorder) Flush() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keep(r.w.Flush())
+	r.note(r.w.Flush())
 	return r.err
 }
 
@@ -117,7 +129,7 @@ func (r *Recorder) line(v any) error {
 	return r.w.WriteByte('\n')
 }
 
-func (r *Recorder) keep(err error) {
+func (r *Recorder) note(err error) {
 	if err != nil && r.err == nil {
 		r.err = fmt.Errorf("write history: %w", err)
 		close(r.failed)

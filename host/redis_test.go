@@ -89,16 +89,6 @@ func (s *server) kill() {
 	_ = s.cmd.Wait()
 }
 
-// stopped stops the server while f runs.
-func (s *server) stopped(t testing.TB, f func()) {
-	t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	defer s.cmd.Process.Signal(syscall.SIGCONT)
-	f()
-}
-
 // value is what a key holds; "" if it is not there.
 func (s *server) value(t testing.TB, key string) string {
 	t.Helper()

@@ -20,7 +20,7 @@ type Batch struct {
 	WorldName string
 	// Around runs one run; where it is nil, the run is just done. The simulation
 	// does each in a bubble of virtual time, which no context from outside may enter.
-	Around func(func())
+	Around    func(func())
 	Scenarios []*scenario.Scenario
 	Guards    []string // only these; all of a scenario where empty
 	Trials    int
@@ -44,34 +44,39 @@ type planned struct {
 	key      results.Key
 	scenario *scenario.Scenario // as it is run: a control has no faults
 	from     *scenario.Scenario // as it was read
+	source   []byte             // what is saved of it: the drawn one of a hammer
 }
 
 // ErrNothing is returned where no run is left to do.
-var ErrNothing = errors.New("nothing to run: no scenario has such a guard")
+var ErrNothing = errors.New("nothing to run: no scenario has such a guard, or none is for this world")
 
 // plan lists all runs: for each scenario its guards, then its control, each in
 // all its trials.
 func (b Batch) plan() []planned {
 	var plan []planned
 	for _, s := range b.Scenarios {
-		guards := b.guards(s)
+		if !s.RunsOn(b.WorldName) {
+			continue
+		}
+		guards := b.GuardsOf(s)
 		for _, g := range guards {
 			for t := range b.Trials {
-				plan = append(plan, planned{results.Key{Scenario: s.Name, Guard: g, Trial: t + 1}, s, s})
+				plan = append(plan, planned{results.Key{Scenario: s.Name, Guard: g, Trial: t + 1}, s, s, s.Source})
 			}
 		}
-		if len(guards) == 0 || s.Control == scenario.NoControl || len(s.Faults)+len(s.Order) == 0 {
+		if s.Hammer != nil || len(guards) == 0 || s.Control == scenario.NoControl || len(s.Faults)+len(s.Order) == 0 {
 			continue
 		}
 		for t := range b.Trials {
 			k := results.Key{Scenario: s.Name, Guard: guards[0], Control: true, Trial: t + 1}
-			plan = append(plan, planned{k, s.WithoutFaults(), s})
+			plan = append(plan, planned{k, s.WithoutFaults(), s, s.Source})
 		}
 	}
 	return plan
 }
 
-func (b Batch) guards(s *scenario.Scenario) []string {
+// GuardsOf lists the guards of a scenario that are asked for.
+func (b Batch) GuardsOf(s *scenario.Scenario) []string {
 	if len(b.Guards) == 0 {
 		return s.Guards
 	}
@@ -135,8 +140,15 @@ func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
 
 // one does one run: manifest, history, manifest again, and only then the judge.
 func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assessment {
+	drawn, err := p.scenario.Drawn(b.seed(p.key))
+	if err == nil && p.scenario.Hammer != nil {
+		p.scenario, p.source = drawn, drawn.Source
+	}
 	fail := func(err error) *results.Assessment {
 		return &results.Assessment{Key: p.key, World: b.WorldName, System: p.scenario.Lock.System, Error: err.Error()}
+	}
+	if err != nil {
+		return fail(err)
 	}
 	dir, err := results.Create(batch, p.key)
 	if err != nil {
@@ -147,7 +159,7 @@ func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assess
 		return fail(err)
 	}
 	if err := errors.Join(
-		results.SaveBytes(dir, results.ScenarioFile, p.from.Source),
+		results.SaveBytes(dir, results.ScenarioFile, p.source),
 		results.Save(dir, results.ManifestFile, m),
 	); err != nil {
 		return fail(fmt.Errorf("write the run's files: %w", err))

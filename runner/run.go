@@ -44,6 +44,8 @@ type Run struct {
 	Dir string
 	// Logs is where hosts and servers write theirs.
 	Logs string
+	// Keep gets the history as it is written, where it is not nil.
+	Keep *history.History
 }
 
 // Limits of the parts of a run that have none in the scenario.
@@ -52,9 +54,6 @@ const (
 	settleLimit = 10 * time.Second
 	closeLimit  = 2 * time.Second
 )
-
-// Simulation is the name of the world in virtual time.
-const Simulation = "sim"
 
 // ErrHost is wrapped by the error of a run whose host ended by itself or broke
 // the protocol.
@@ -78,6 +77,9 @@ func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
 	rec, err := history.NewRecorder(out, r.header())
 	if err != nil {
 		return err
+	}
+	if r.Keep != nil {
+		rec.Keep(r.Keep)
 	}
 	live := &live{Run: r, cluster: c, rec: rec, resource: resource}
 	return errors.Join(live.run(ctx), rec.Close())
@@ -112,7 +114,7 @@ func (r Run) header() history.Header {
 		Run: r.Name, Scenario: s.Name, World: r.World, Seed: r.Seed,
 		System: s.Lock.System, TTL: s.Lock.TTL.D(), Quorum: s.NodeCount()/2 + 1,
 		Workload: s.Workload.Kind, Guard: r.Guard, Discipline: s.Workload.Discipline,
-		Faults: len(s.Faults), Needs: s.Needs, Demand: s.Demand,
+		Faults: s.Proofs(), Needs: s.Needs, Demand: s.Demand,
 	}
 }
 
@@ -228,7 +230,7 @@ func (l *live) work(ctx context.Context) {
 		}
 	}()
 	l.schedule.Run(ctx)
-	if l.World != Simulation { // where nothing but time itself can be late
+	if l.World != scenario.Simulation { // where nothing but time itself can be late
 		go l.heartbeat(ctx)
 	}
 	var wg sync.WaitGroup

@@ -47,6 +47,9 @@ func (s *session) step(ctx context.Context, call history.Event, act func(*histor
 	if err := s.schedule.Reach(ctx, s.name, call.Do, true); err != nil {
 		return history.Event{}, errors.Join(workloads.ErrStopped, err)
 	}
+	if call.Do == history.Acquire || call.Do == history.Check || call.Do == history.Extend {
+		s.pace() // it may come after a time that is a round one
+	}
 	call.Kind, call.Host, call.Lock, call.Op = history.Call, s.name, s.lock, s.rec.NextOp()
 	s.rec.Add(call)
 	ret := call

@@ -25,11 +25,7 @@ const mostLatency = locks.Duration(5 * time.Second)
 func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 	kind, ok := faults.Find(f.Kind)
 	if !ok {
-		var names []string
-		for _, k := range faults.Kinds() {
-			names = append(names, k.Name)
-		}
-		return oneOf(path+".fault", f.Kind, names)
+		return oneOf(path+".fault", f.Kind, kindNames())
 	}
 	return first(
 		validateKeys(path, f, kind),

@@ -74,7 +74,7 @@ func counts(path string) bool {
 			return !strings.HasPrefix(path, "$.lock.settings.")
 		}
 	}
-	return false
+	return strings.HasPrefix(path, "$.hammer.weights.")
 }
 
 func (i *inspector) refuse(n ast.Node, message string) {

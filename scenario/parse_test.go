@@ -280,7 +280,7 @@ func TestGoodScenarios(t *testing.T) {
 		"aliased settings":         ext("a: 1", "a: &a [1, 2], b: *a"),
 		"a merge":                  ext("a: 1", "a: &a {x: 1}, b: {<<: *a, y: 2}"),
 		"quoted words":             with("hosts: [w1]", `"hosts": ["w1"]`),
-		"about in other scripts":   with("one line", "锁 ロック 🔒 ‮rtl"),
+		"about in other scripts":   with("one line", "锁 ロック 🔒 \u202ertl"),
 		"resource for a node":      with("nodes: [n1]", "nodes: [resource]"),
 		"JSON":                     `{"lock":{"system":"single","ttl":"1s"},"hosts":1,"workload":{"kind":"counter","rounds":1},"guards":["none"],"expect":{"none":{"outcome":"safe"}}}`,
 		"a trigger over two lines": with("after w1 read", "after\n      w1 read"),

@@ -5,6 +5,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"lockchaos/faults"
@@ -19,6 +20,9 @@ type Scenario struct {
 	// About is one line for chaos list.
 	About string `yaml:"about"`
 
+	// Worlds are those in which it makes sense: local, sim. Both where absent.
+	Worlds []string `yaml:"worlds,omitempty"`
+
 	Lock     Lock     `yaml:"lock"`
 	Nodes    Nodes    `yaml:"nodes,omitempty"`
 	Hosts    int      `yaml:"hosts"`
@@ -29,6 +33,9 @@ type Scenario struct {
 	Order []faults.Order `yaml:"order,omitempty"`
 	// Faults are what goes wrong. Without any, the scenario is its own control.
 	Faults []faults.Spec `yaml:"faults,omitempty"`
+
+	// Hammer draws the faults by the seed, in place of Faults.
+	Hammer *faults.Hammer `yaml:"hammer,omitempty"`
 
 	// Expect is the outcome by guard.
 	Expect map[string]Expect `yaml:"expect"`
@@ -107,6 +114,28 @@ const (
 
 // NoControl is the value of Control for a scenario without one.
 const NoControl = "none"
+
+// The worlds.
+const (
+	Local      = "local"
+	Simulation = "sim"
+)
+
+// RunsOn tells whether the scenario makes sense in a world.
+func (s *Scenario) RunsOn(world string) bool {
+	return len(s.Worlds) == 0 || slices.Contains(s.Worlds, world)
+}
+
+// Proofs is how many faults must be proved to have taken effect.
+func (s *Scenario) Proofs() int {
+	n := 0
+	for _, f := range s.Faults {
+		if !f.Optional {
+			n++
+		}
+	}
+	return n
+}
 
 // NodeCount is how many lock nodes the scenario needs.
 func (s *Scenario) NodeCount() int {

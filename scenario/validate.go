@@ -59,6 +59,7 @@ func (s *Scenario) defaults() {
 	if s.Deadline == 0 {
 		s.Deadline = locks.Duration(DefaultDeadline)
 	}
+	s.hammerDefaults()
 	if s.Workload.Retry == 0 {
 		s.Workload.Retry = locks.Duration(DefaultRetry)
 	}
@@ -99,6 +100,7 @@ func (s *Scenario) validate() *problem {
 	p := first(
 		must(nameForm.MatchString(s.Name), "name", "%q, expected small letters, digits, - and /", s.Name),
 		must(!strings.ContainsFunc(s.About, unicode.IsControl), "about", "%q, expected one line", s.About),
+		s.validateWorlds(),
 		s.validateLock(),
 		oneOf("nodes.persistence", s.Nodes.Persistence, persistence),
 		must(s.Hosts >= 1 && s.Hosts <= MostHosts, "hosts", "%d, expected 1 to %d", s.Hosts, MostHosts),
@@ -111,9 +113,23 @@ func (s *Scenario) validate() *problem {
 		s.validateGuards(),
 		s.validateOrder(),
 		s.validateFaults(),
+		s.validateHammer(),
 		s.validateExpect(),
 		must(s.Deadline > 0, "deadline", "%s, expected above 0", s.Deadline),
 	)
+}
+
+func (s *Scenario) validateWorlds() *problem {
+	for i, w := range s.Worlds {
+		path := fmt.Sprintf("worlds[%d]", i)
+		if p := first(
+			oneOf(path, w, []string{Local, Simulation}),
+			must(s.Lock.System != locks.External || w != Simulation, path, "an external host is a real program, it cannot run in the simulation"),
+		); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 func (s *Scenario) validateLock() *problem {
@@ -229,7 +245,7 @@ func (s *Scenario) validateExpect() *problem {
 		if !slices.Contains(s.Guards, g) {
 			return &problem{path, fmt.Sprintf("no such guard in this scenario, which has %s", strings.Join(s.Guards, ", "))}
 		}
-		if p := first(oneOf(path+".outcome", e.Outcome, outcomes), must(e.Refused >= 0, path+".refused", "%d, expected 0 or more", e.Refused)); p != nil {
+		if p := first(oneOf(path+".outcome", e.Outcome, append(slices.Clone(outcomes), AnyOutcome)), must(e.Refused >= 0, path+".refused", "%d, expected 0 or more", e.Refused)); p != nil {
 			return p
 		}
 		for _, list := range [][]string{e.Findings, e.May, e.Never} {

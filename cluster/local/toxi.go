@@ -25,7 +25,7 @@ type toxi struct {
 func startToxi() (*toxi, error) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("Toxiproxy: cannot listen on a free port of 127.0.0.1: %w", err)
+		return nil, fmt.Errorf("cannot listen on a free port of 127.0.0.1 for Toxiproxy: %w", err)
 	}
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	// Not api.Listen: it takes an address, and a free port is known only once it is taken.

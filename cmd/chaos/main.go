@@ -46,7 +46,11 @@ func run(args []string) int {
 	defer stop()
 	cmd := root()
 	cmd.SetArgs(args)
-	err := cmd.ExecuteContext(ctx)
+	return finish(cmd.ExecuteContext(ctx))
+}
+
+// finish says what went wrong and returns the exit code.
+func finish(err error) int {
 	if err == nil {
 		return results.ExitExpected
 	}

@@ -15,6 +15,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/cluster/sim"
 	"lockchaos/report"
 	"lockchaos/results"
 	"lockchaos/runner"
@@ -29,7 +30,10 @@ type runFlags struct {
 	jobs    int
 	guards  []string
 	seed    int64
+	seeds   string
 	results string
+
+	part, parts int // of a sweep, in a child process
 }
 
 func runCommand() *cobra.Command {
@@ -41,11 +45,19 @@ func runCommand() *cobra.Command {
 			"  chaos run 'redlock/*' --guard none\n  chaos run my-scenario.yaml --results /tmp/runs",
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args, cmd.OutOrStdout()) },
 	}
-	cmd.Flags().StringVar(&f.on, "on", "local", "the world: local (real servers on this machine)")
+	cmd.Flags().StringVar(&f.on, "on", "local", "the world: local (real servers on this machine) or sim (virtual time, needs nothing installed)")
 	cmd.Flags().IntVar(&f.trials, "trials", 1, "how often each run is done")
-	cmd.Flags().IntVar(&f.jobs, "jobs", 2*runtime.NumCPU(), "runs at a time")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "runs at a time (default: two a processor; one a processor for --seeds)")
 	cmd.Flags().StringSliceVar(&f.guards, "guard", nil, "only these guards (default: all of each scenario)")
 	cmd.Flags().Int64Var(&f.seed, "seed", runner.DefaultSeed, "seed of the first trial")
+	cmd.Flags().StringVar(&f.seeds, "seeds", "", "a range of seeds, as 1-2000: prints what they find by kind, and saves nothing (only --on sim)")
+	cmd.Flags().IntVar(&f.part, "part", 0, "")
+	cmd.Flags().IntVar(&f.parts, "parts", 0, "")
+	for _, hidden := range []string{"part", "parts"} {
+		if err := cmd.Flags().MarkHidden(hidden); err != nil {
+			panic(err) // it has just been defined
+		}
+	}
 	cmd.Flags().StringVar(&f.results, "results", results.DefaultRoot, "directory that runs are saved under")
 	return cmd
 }
@@ -58,6 +70,34 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return usage(err)
 	}
+	if f.jobs == 0 {
+		f.jobs = runtime.NumCPU()
+		if f.seeds == "" {
+			f.jobs *= 2
+		}
+	}
+	if f.seeds != "" {
+		first, last, err := seedRange(f.seeds)
+		switch {
+		case err != nil:
+			return usage(err)
+		case f.on != scenario.Simulation:
+			return usage(errors.New("--seeds: only in the simulation, with --on sim"))
+		case f.parts > 0:
+			f.shard(list, first, last, out)
+		}
+		return f.sweep(ctx, args, list, first, last, out)
+	}
+	batch := runner.Batch{
+		WorldName: f.on, Scenarios: list, Guards: f.guards, Trials: f.trials, Jobs: f.jobs, Seed: f.seed, Root: f.results,
+	}
+	if f.on == scenario.Simulation {
+		sim.Main(func(bubble func(func())) int {
+			batch.World, batch.Around, batch.Jobs = simWorld{}, bubble, 1
+			batch.Machine = results.ThisMachine("simulated")
+			return finish(carry(ctx, batch, out))
+		})
+	}
 	machine, err := local.Open(ctx)
 	if err != nil {
 		return harness(err)
@@ -67,12 +107,14 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return harness(err)
 	}
+	batch.World, batch.Machine = localWorld{machine}, results.ThisMachine(version)
+	return carry(ctx, batch, out)
+}
+
+// carry carries a batch through and prints what came out.
+func carry(ctx context.Context, batch runner.Batch, out io.Writer) error {
 	width, live := terminal(out)
-	batch := runner.Batch{
-		World: localWorld{machine}, WorldName: f.on, Scenarios: list, Guards: f.guards,
-		Trials: f.trials, Jobs: f.jobs, Seed: f.seed, Root: f.results,
-		Machine: results.ThisMachine(version), Progress: report.NewProgress(out, live, width),
-	}
+	batch.Progress = report.NewProgress(out, live, width)
 	dir, done, err := batch.Run(ctx)
 	if errors.Is(err, runner.ErrNothing) {
 		return usage(err)
@@ -102,13 +144,13 @@ func outcome(as []*results.Assessment) error {
 }
 
 func (f runFlags) check() error {
-	if f.on != "local" {
-		return fmt.Errorf("--on %q: expected local", f.on)
+	if f.on != "local" && f.on != scenario.Simulation {
+		return fmt.Errorf("--on %q: expected local or sim", f.on)
 	}
 	if f.trials < 1 {
 		return fmt.Errorf("--trials %d: expected 1 or more", f.trials)
 	}
-	if f.jobs < 1 {
+	if f.jobs < 0 {
 		return fmt.Errorf("--jobs %d: expected 1 or more", f.jobs)
 	}
 	var names []string
@@ -121,6 +163,14 @@ func (f runFlags) check() error {
 		}
 	}
 	return nil
+}
+
+// guardsOf lists the guards of a scenario that are asked for, in this world.
+func (f runFlags) guardsOf(s *scenario.Scenario) []string {
+	if !s.RunsOn(f.on) {
+		return nil
+	}
+	return runner.Batch{Guards: f.guards}.GuardsOf(s)
 }
 
 // find resolves the arguments; none is the whole catalogue.
@@ -162,6 +212,13 @@ func terminal(out io.Writer) (width int, live bool) {
 		return unknown, true
 	}
 	return width, true
+}
+
+// simWorld is the simulation.
+type simWorld struct{}
+
+func (simWorld) Up(_ context.Context, spec cluster.Spec) (runner.Cluster, error) {
+	return sim.Up(spec, sim.DefaultLatency), nil
 }
 
 // localWorld gives the machine's clusters the runner's type.

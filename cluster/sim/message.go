@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"lockchaos/cluster/sim/node"
+)
+
+// Errors of a broken connection, as a Redis client sees them.
+var (
+	errRefused = &netError{op: "dial", err: syscall.ECONNREFUSED}
+	errClosed  = &netError{op: "read", err: io.EOF}
+	errReset   = &netError{op: "read", err: syscall.ECONNRESET}
+	errTimeout = &netError{op: "read", err: errors.New("i/o timeout")}
+)
+
+// netError is an error of the network, on a simulated link.
+type netError struct {
+	op  string
+	err error
+}
+
+func (e *netError) Error() string { return e.op + " simulated link: " + e.err.Error() }
+func (e *netError) Unwrap() error { return e.err }
+
+// message is one command on its way to a node, and its reply on the way back.
+//
+//	client ─ request ─► link ─► node ─► reply ─► link ─► client
+//
+// Where nothing stands in its way the client's goroutine carries it by itself,
+// asleep for each way. Once it is held, lost or waiting at a stopped node, it
+// is carried by whoever ends that, and the client waits for done.
+type message struct {
+	link  *link
+	args  []any
+	name  string // of the command, in upper case
+	reply any
+	err   error
+	done  chan struct{}
+	probe bool // the harness's own: not counted
+	over  bool // done is closed; guarded by the link
+}
+
+func newMessage(l *link, args []any) *message {
+	name, _ := args[0].(string)
+	return &message{link: l, args: args, name: strings.ToUpper(name), done: make(chan struct{})}
+}
+
+// size is about how many bytes the request has.
+func (m *message) size() int64 {
+	n := 4
+	for _, a := range m.args {
+		n += 6
+		if s, ok := a.(string); ok {
+			n += len(s)
+		}
+	}
+	return int64(n)
+}
+
+// finish lets the client go on. Only the first call counts.
+func (m *message) finish(err error) {
+	m.link.mu.Lock()
+	defer m.link.mu.Unlock()
+	if !m.over {
+		m.over, m.err = true, err
+		close(m.done)
+	}
+}
+
+// after does something later, at an instant of its own.
+func after(d time.Duration, f func()) { time.AfterFunc(d, f) }
+
+// server is a node and whether its process runs. A stopped one keeps what
+// arrives, as the kernel does; a crashed one refuses.
+type server struct {
+	name string
+	node *node.Node
+
+	// guarded by the cluster's mutex
+	down   bool
+	paused bool
+	queue  []*message
+}

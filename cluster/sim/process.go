@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"lockchaos/host"
+)
+
+// errKilled is what a killed process would never see. Its library is made to
+// end quickly with it: no message leaves any more.
+var errKilled = fmt.Errorf("%w: signal: killed", host.ErrEnded)
+
+// process is a simulated host process, which can be stopped and killed. It has
+// a gate wherever a real one could stop: before and after each operation, and
+// at each command to a node.
+type process struct {
+	name   string
+	server *host.Server
+	odd    *draws
+
+	mu     sync.Mutex
+	resume chan struct{} // closed when it may go on; nil where it is not stopped
+	killed chan struct{}
+	ended  bool
+	done   chan struct{}
+}
+
+var _ host.Host = (*process)(nil)
+
+func newProcess(name string, odd *draws) *process {
+	return &process{name: name, odd: odd, killed: make(chan struct{}), done: make(chan struct{})}
+}
+
+type baseContext struct{}
+
+// base is the context of the harness, not one with a deadline of the library's:
+// a stopped process does not notice that its time is up.
+func base(ctx context.Context) context.Context {
+	if b, ok := ctx.Value(baseContext{}).(context.Context); ok {
+		return b
+	}
+	return ctx
+}
+
+// gate lets a running process pass, and keeps a stopped one. Those who wait wake
+// at one instant, and go on each in a slot of its own.
+func (p *process) gate(ctx context.Context, slot *draws) error {
+	for {
+		p.mu.Lock()
+		resume, ended := p.resume, p.ended
+		p.mu.Unlock()
+		if ended {
+			return errKilled
+		}
+		if resume == nil {
+			return nil
+		}
+		select {
+		case <-resume:
+			slot.next()
+		case <-p.killed:
+			return errKilled
+		case <-base(ctx).Done():
+			return base(ctx).Err()
+		}
+	}
+}
+
+// dead is closed when the process is killed; never for the harness's own.
+func (p *process) dead() <-chan struct{} {
+	if p == nil {
+		return nil
+	}
+	return p.killed
+}
+
+// Do does one request in the caller's goroutine.
+func (p *process) Do(ctx context.Context, r host.Request) (host.Reply, error) {
+	ctx = context.WithValue(ctx, baseContext{}, ctx)
+	if err := p.gate(ctx, p.odd); err != nil {
+		return host.Reply{}, p.failed(err)
+	}
+	reply := p.server.Handle(ctx, r)
+	if err := p.gate(ctx, p.odd); err != nil {
+		return host.Reply{}, p.failed(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return host.Reply{}, p.failed(err)
+	}
+	return reply, nil
+}
+
+func (p *process) failed(err error) error { return fmt.Errorf("host %s: %w", p.name, err) }
+
+// Done is closed when the process has ended.
+func (p *process) Done() <-chan struct{} { return p.done }
+
+// Err says why.
+func (p *process) Err() error { return p.failed(errKilled) }
+
+// Close ends the process.
+func (p *process) Close(context.Context) error {
+	p.end()
+	return nil
+}
+
+func (p *process) end() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	p.ended = true
+	close(p.killed)
+	close(p.done)
+	return true
+}
+
+// apart lets those who were woken by a deed go first.
+func (p *process) apart() { time.Sleep(p.odd.align(2 * span)) }
+
+var errNotRunning = errors.New("the process has ended")
+
+func (p *process) pause() (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ended:
+		return "", errNotRunning
+	case p.resume != nil:
+		return "", errors.New("the process is stopped already")
+	}
+	p.resume = make(chan struct{})
+	return "simulated process state T", nil
+}
+
+func (p *process) unpause() (string, error) {
+	p.mu.Lock()
+	if p.ended {
+		p.mu.Unlock()
+		return "", errNotRunning
+	}
+	if p.resume != nil {
+		close(p.resume)
+		p.resume = nil
+	}
+	p.mu.Unlock()
+	p.apart()
+	return "simulated process state R", nil
+}
+
+func (p *process) kill() (string, error) {
+	if !p.end() {
+		return "", errNotRunning
+	}
+	p.apart()
+	return "simulated process killed", nil
+}

@@ -1,0 +1,194 @@
+// Package sim is a world in virtual time: simulated Redis nodes with a clock
+// each, simulated links, and hosts that run the real lock libraries. It is to
+// be used within a testing/synctest bubble, where time is virtual; the same
+// seed then gives the same history byte for byte.
+//
+// The simulated nodes are held to a real redis-server by a differential test
+// in package node. The clients have the habits of go-redis, by its rules for
+// timeouts and retries, not its code: a real connection has no place in a bubble.
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-redsync/redsync/v4/redis"
+
+	"lockchaos/cluster"
+	"lockchaos/cluster/sim/node"
+	"lockchaos/host"
+	"lockchaos/locks"
+)
+
+// Latency is the range from which the time of each message is drawn, for each way.
+type Latency struct{ Min, Max time.Duration }
+
+// DefaultLatency is that of servers in one data centre.
+var DefaultLatency = Latency{200 * time.Microsecond, 2200 * time.Microsecond}
+
+// Cluster is a simulated cluster.
+type Cluster struct {
+	seed    int64
+	spec    cluster.Spec
+	latency Latency
+	links   map[[2]string]*link // by host and node
+	odd     map[string]*draws   // by host: for what the harness does in its name
+
+	mu      sync.Mutex
+	servers map[string]*server
+	hosts   map[string]*process
+}
+
+var _ interface {
+	cluster.Cluster
+	cluster.HostControl
+	cluster.NodeControl
+	cluster.Pacer
+} = (*Cluster)(nil)
+
+// Up brings a simulated cluster up. It starts nothing that must be closed.
+func Up(spec cluster.Spec, latency Latency) *Cluster {
+	seed := spec.Seed
+	c := &Cluster{
+		seed: seed, spec: spec, latency: latency, links: map[[2]string]*link{}, odd: map[string]*draws{},
+		servers: map[string]*server{}, hosts: map[string]*process{},
+	}
+	for _, n := range spec.Nodes {
+		c.servers[n.Name] = &server{name: n.Name, node: node.New(node.Options{Persistence: n.Persistence})}
+	}
+	slot := int64(0)
+	draw := func(names ...string) *draws {
+		slot++
+		return newDraws(seed, slot, names...)
+	}
+	c.odd[""] = draw("odd") // the schedule of faults
+	for _, h := range spec.Hosts {
+		c.odd[h.Name] = draw("odd", h.Name)
+		for _, n := range spec.Nodes {
+			c.links[[2]string{h.Name, n.Name}] = &link{
+				c: c, host: h.Name, server: c.servers[n.Name], odd: draw("odd", h.Name, n.Name),
+				ways: map[cluster.Direction]*draws{
+					cluster.Requests: draw("requests", h.Name, n.Name), cluster.Replies: draw("replies", h.Name, n.Name),
+				},
+			}
+		}
+	}
+	return c
+}
+
+// StartHost makes a host of one of the built-in systems.
+func (c *Cluster) StartHost(ctx context.Context, name string, init host.Init, events func(host.Event)) (host.Host, error) {
+	if init.System == locks.External {
+		return nil, fmt.Errorf("host %s: an external program cannot run in the simulation", name)
+	}
+	p := newProcess(name, c.odd[name])
+	dial := func(addr string, o locks.Options) redis.Pool { return newClient(c.link(name, addr), p, o) }
+	p.server = host.NewServer(dial, func(v any) {
+		if e, ok := v.(host.Event); ok && events != nil {
+			events(e)
+		}
+	})
+	p.server.Draw = c.random(name)
+	init.Version, init.Host, init.Nodes = host.ProtocolVersion, name, c.lockNodes()
+	c.mu.Lock()
+	c.hosts[name] = p
+	c.mu.Unlock()
+	time.Sleep(p.odd.between(1, time.Millisecond)) // hosts do not start at one instant
+	reply, err := p.Do(ctx, host.Request{Op: host.OpInit, Init: &init})
+	if err != nil {
+		return nil, err
+	}
+	if reply.Error != nil {
+		return nil, fmt.Errorf("host %s refuses init: %w", name, reply.Error)
+	}
+	return p, nil
+}
+
+// random gives a host's library what it would draw at random.
+func (c *Cluster) random(name string) locks.Draw {
+	d := newDraws(c.seed, c.odd[name].slot, "library", name)
+	return locks.Draw{
+		Value: func() (string, error) { return fmt.Sprintf("%s-%016x", name, d.uint64()), nil },
+		// redsync's own range.
+		Delay: func(int) time.Duration { return d.between(50*time.Millisecond, 250*time.Millisecond) },
+	}
+}
+
+func (c *Cluster) lockNodes() []string {
+	var names []string
+	for _, n := range c.spec.Nodes {
+		if n.Name != cluster.Resource {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+func (c *Cluster) link(host, node string) *link {
+	l, ok := c.links[[2]string{host, node}]
+	if !ok {
+		panic(fmt.Sprintf("no link from %s to %s", host, node)) // scenarios are validated
+	}
+	return l
+}
+
+// Link is the way from a host to a node.
+func (c *Cluster) Link(host, node string) cluster.Link { return c.link(host, node) }
+
+// Pool reaches a node through the link of a host, without retries or timeouts.
+func (c *Cluster) Pool(host, node string) redis.Pool { return &client{link: c.link(host, node)} }
+
+// Direct reaches a node at once.
+func (c *Cluster) Direct(node string) redis.Pool { return direct{c, c.servers[node]} }
+
+// Pace makes a host, or the schedule of faults where it is empty, go on at an
+// instant of its own.
+func (c *Cluster) Pace(host string) { c.odd[host].next() }
+
+// Close does nothing: there is nothing but memory.
+func (c *Cluster) Close() error { return nil }
+
+// execute does a command at its node, in the client's goroutine. It has not
+// arrived where the node is stopped: then the node keeps it.
+func (c *Cluster) execute(m *message) (arrived bool, err error) {
+	s := m.link.server
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case s.down:
+		return false, errRefused
+	case s.paused:
+		s.queue = append(s.queue, m)
+		return false, nil
+	}
+	m.reply = s.node.Do(m.args...)
+	return true, nil
+}
+
+// arrive is execute for a message that nobody carries.
+func (c *Cluster) arrive(m *message) {
+	arrived, err := c.execute(m)
+	switch {
+	case err != nil:
+		m.finish(err)
+	case arrived:
+		m.link.respond(m)
+	}
+}
+
+// forget takes the messages of a link that wait at its stopped node.
+func (c *Cluster) forget(l *link) []*message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var gone []*message
+	l.server.queue = slices.DeleteFunc(l.server.queue, func(m *message) bool {
+		if m.link == l {
+			gone = append(gone, m)
+		}
+		return m.link == l
+	})
+	return gone
+}
