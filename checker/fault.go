@@ -3,7 +3,6 @@ package checker
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"lockchaos/history"
 )
@@ -131,9 +130,11 @@ var stateLoss = []string{
 
 // cause guesses from the faults why two promises overlapped.
 func (r *record) cause(g1, g2 *grant) string {
+	// Votes of both were gathered from the first of the two calls on.
+	from := min(g1.called(), g2.called())
 	struck := func(names ...string) bool {
 		return slices.ContainsFunc(r.faults, func(f *fault) bool {
-			return slices.Contains(names, f.name) && f.acted(r, g1.called(), g2.returned())
+			return slices.Contains(names, f.name) && f.acted(r, from, g2.returned())
 		})
 	}
 	switch {
@@ -143,7 +144,7 @@ func (r *record) cause(g1, g2 *grant) string {
 		return CauseStateLoss
 	case struck("clock-jump", "clock-rate"):
 		return CauseEarlyExpiry
-	case struck("hold"):
+	case struck("hold", "delay"):
 		return CauseStaleMessage
 	}
 	return ""
@@ -169,5 +170,3 @@ func (f *fault) hits(such func(string) bool) bool {
 }
 
 func (r *record) isHost(name string) bool { return r.hosts[name] }
-
-func (f *fault) began() time.Duration { return f.start.T }

@@ -73,6 +73,7 @@ type judge struct {
 	found   map[string][]Finding
 	more    map[string]int // found and not told one by one
 	reasons []string
+	named   []*history.Event // by the sentence of the finding that is to be added
 	// disbelieved: the hosts claim what cannot be.
 	disbelieved bool
 	overtaken   map[int]bool  // grant index: another got its lock while it was promised
@@ -97,8 +98,11 @@ func (j *judge) run(reports []OracleReport) {
 	j.doubts(reports)
 }
 
-// add keeps a finding, or counts it if there are too many of its kind.
+// add keeps a finding, or counts it if there are too many of its kind. Its
+// events are those that it was found by, and those that its sentence names.
 func (j *judge) add(f Finding) {
+	named := seqs(j.named...)
+	j.named = j.named[:0]
 	if len(j.found[f.ID]) >= j.o.MaxFindings {
 		j.more[f.ID]++
 		return
@@ -106,5 +110,6 @@ func (j *judge) add(f Finding) {
 	if f.Blame == "" {
 		f.Blame = blame(f.ID, j.r.h.Header.Guard)
 	}
+	f.Events = merge(f.Events, named)
 	j.found[f.ID] = append(j.found[f.ID], f)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,23 @@ func judgeCase(t *testing.T, c testCase, out *bytes.Buffer) {
 	if !reflect.DeepEqual(v.Findings, again.Findings) {
 		t.Error("the findings depend on the size of the chunks")
 	}
+	for _, f := range v.Findings {
+		hasNamed(t, c.h, f)
+	}
 	print(out, c.name, v)
+}
+
+var timeInWords = regexp.MustCompile(`(\w+) at ([\d.]+ ms)`)
+
+// hasNamed finds an event of the finding for every time that its words give,
+// but for the end of a lease, which is no event.
+func hasNamed(t *testing.T, h *history.History, f Finding) {
+	t.Helper()
+	for _, m := range timeInWords.FindAllStringSubmatch(f.Words, -1) {
+		if m[1] != "ended" && !slices.ContainsFunc(f.Events, func(seq int64) bool { return ms(h.Events[seq-1].T) == m[2] }) {
+			t.Errorf("%s has no event at %s: %v: %s", f.ID, m[2], f.Events, f.Words)
+		}
+	}
 }
 
 func kindsOf(v *Verdict) []string {

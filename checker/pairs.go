@@ -27,7 +27,7 @@ func (j *judge) doubleGrants(l *lock) {
 		// Where a late extend of g1 made the overlap, g1 lost nothing in it.
 		if from.pos == g2.returned() && !j.overtaken[p.a] {
 			j.overtaken[p.a] = true
-			j.silentLoss(l, g1, g2)
+			j.silentLoss(l, g1, g2, f.Cause)
 		}
 	}
 	j.count(DoubleGrant, more)
@@ -41,8 +41,8 @@ func (j *judge) count(id string, more int) {
 	}
 }
 
-// silentLoss says how long g1 went without word after g2 had its lock.
-func (j *judge) silentLoss(l *lock, g1, g2 *grant) {
+// silentLoss says how long g1 went without word after g2 had its lock, for that cause.
+func (j *judge) silentLoss(l *lock, g1, g2 *grant, cause string) {
 	learned := g1.learned(g2.returned())
 	f := Finding{
 		ID: SilentLoss, Lock: l.name, Grants: ids(g1, g2), Events: seqs(g1.ret(), g2.ret(), learned), At: g2.got(),
@@ -57,7 +57,7 @@ func (j *judge) silentLoss(l *lock, g1, g2 *grant) {
 		until = g1.gone.T
 	}
 	f.Lasted = max(until-g2.got(), 0)
-	f.Words = j.tellSilentLoss(g1, g2, learned, f.Lasted)
+	f.Words = j.tellSilentLoss(g1, g2, cause, learned, f.Lasted)
 	j.add(f)
 }
 

@@ -13,20 +13,57 @@ import (
 
 // The sentences of findings. Each names the deciding events with their times.
 
+// at gives the time of an event that a sentence names. What it has named goes
+// to the Events of the finding that is added next.
+func (j *judge) at(e *history.Event) string {
+	j.named = append(j.named, e)
+	return ms(e.T)
+}
+
 func (j *judge) tellDoubleGrant(g1, g2 *grant, f Finding) string {
 	why := ""
 	if f.Cause != "" {
 		why = " (" + f.Cause + ")"
 	}
-	return fmt.Sprintf("%s; %s got it at %s while that was still promised%s, so for %s it was promised to both",
-		j.tellGrant(g1, g2.returned()), g2.host, ms(f.At), why, ms(f.Lasted))
+	s := fmt.Sprintf("%s; %s got it at %s", j.tellOvertaken(g1, g2, f.Cause), g2.host, j.at(g2.ret()))
+	for _, o := range slices.Concat(g1.extends, g2.extends) { // a late one may have made the overlap
+		if o.ret != nil && o.ret.T == f.At && f.At > g2.got() {
+			return s + fmt.Sprintf("; %s extended at %s%s, so for %s it was promised to both", o.call.Host, j.at(o.ret), why, ms(f.Lasted))
+		}
+	}
+	return s + fmt.Sprintf(" while that was still promised%s, so for %s it was promised to both", why, ms(f.Lasted))
+}
+
+// tellOvertaken is tellGrant of g1 until g2 got its lock, for that cause.
+func (j *judge) tellOvertaken(g1, g2 *grant, cause string) string {
+	if cause == CauseStateLoss {
+		return j.tellStruck(g1, j.culprit(g1, g2))
+	}
+	return j.tellGrant(g1, g2.returned())
 }
 
 // tellGrant tells how g came to its lock, what struck it until the position p,
 // and how long its lease ran.
 func (j *judge) tellGrant(g *grant, p int64) string {
-	s := fmt.Sprintf("%s got %s at %s", g.host, j.name(g.lock), ms(g.got()))
-	if f := j.r.bystander(g.host, g.called(), p); f != nil {
+	return j.tellStruck(g, j.r.bystander(g.host, g.called(), p))
+}
+
+// culprit is the fault to be told where a lock server forgot what it had
+// granted: one that can have made it forget, if such a one acted.
+func (j *judge) culprit(g1, g2 *grant) *fault {
+	from, to := min(g1.called(), g2.called()), g2.returned()
+	for _, f := range j.r.faults {
+		if slices.Contains(stateLoss, f.name) && f.acted(j.r, from, to) {
+			return f
+		}
+	}
+	return j.r.bystander(g1.host, g1.called(), to)
+}
+
+// tellStruck is tellGrant with the fault f, which may be nil.
+func (j *judge) tellStruck(g *grant, f *fault) string {
+	s := fmt.Sprintf("%s got %s at %s", g.host, j.name(g.lock), j.at(g.ret()))
+	if f != nil {
 		s += j.tellStrike(g.host, f)
 	}
 	n := len(g.promise)
@@ -42,35 +79,35 @@ func (j *judge) tellGrant(g *grant, p int64) string {
 func (j *judge) tellStrike(host string, f *fault) string {
 	done := map[string]string{"pause-host": "was stopped", "kill-host": "was killed"}[f.name]
 	if done != "" && slices.Contains(f.targets, host) {
-		return fmt.Sprintf(" and %s at %s", done, ms(f.began()))
+		return fmt.Sprintf(" and %s at %s", done, j.at(f.start))
 	}
-	return fmt.Sprintf(", %s struck %s at %s", f.name, strings.Join(f.targets, ", "), ms(f.began()))
+	return fmt.Sprintf(", %s struck %s at %s", f.name, strings.Join(f.targets, ", "), j.at(f.start))
 }
 
-func (j *judge) tellSilentLoss(g1, g2 *grant, learned *history.Event, lasted time.Duration) string {
-	s := fmt.Sprintf("%s; %s got it at %s, and %s ", j.tellGrant(g1, g2.returned()), g2.host, ms(g2.got()), g1.host)
+func (j *judge) tellSilentLoss(g1, g2 *grant, cause string, learned *history.Event, lasted time.Duration) string {
+	s := fmt.Sprintf("%s; %s got it at %s, and %s ", j.tellOvertaken(g1, g2, cause), g2.host, j.at(g2.ret()), g1.host)
 	if learned == nil {
 		return s + fmt.Sprintf("never noticed, for %s", ms(lasted))
 	}
-	return s + fmt.Sprintf("noticed %s later, at %s", ms(lasted), ms(learned.T))
+	return s + fmt.Sprintf("noticed %s later, at %s", ms(lasted), j.at(learned))
 }
 
 func (j *judge) tellEarlyLoss(g *grant, confirmed, d *op) string {
 	return fmt.Sprintf("%s; its last confirmation came at %s, and its %s at %s was told that the lock is gone, before the lease was over",
-		j.tellGrant(g, pos(d.ret)), ms(confirmed.ret.T), d.call.Do, ms(d.ret.T))
+		j.tellGrant(g, pos(d.ret)), j.at(confirmed.ret), d.call.Do, j.at(d.ret))
 }
 
 func (j *judge) tellStaleHolder(g1, g2 *grant, to edge, lasted time.Duration) string {
 	return fmt.Sprintf("%s; %s got it at %s, and both thought that they hold it until %s, for %s",
-		j.tellGrant(g1, g2.returned()), g2.host, ms(g2.got()), ms(to.t), ms(lasted))
+		j.tellGrant(g1, g2.returned()), g2.host, j.at(g2.ret()), ms(to.t), ms(lasted))
 }
 
 func (j *judge) tellStaleWrite(e effect, g2 *grant) string {
-	s := fmt.Sprintf("%s; %s got it at %s; ", j.tellGrant(e.g, e.after), g2.host, ms(g2.got()))
+	s := fmt.Sprintf("%s; %s got it at %s; ", j.tellGrant(e.g, e.after), g2.host, j.at(g2.ret()))
 	if pos(e.op.call) < g2.returned() { // only the ledger shows when it arrived
-		return s + fmt.Sprintf("the write of %d that %s had sent at %s arrived after that and was accepted", e.value, e.g.host, ms(e.op.call.T))
+		return s + fmt.Sprintf("the write of %d that %s had sent at %s arrived after that and was accepted", e.value, e.g.host, j.at(e.op.call))
 	}
-	return s + fmt.Sprintf("%s went on at %s and its write of %d was accepted", e.g.host, ms(e.op.call.T), e.value)
+	return s + fmt.Sprintf("%s went on at %s and its write of %d was accepted", e.g.host, j.at(e.op.call), e.value)
 }
 
 // tellOverwrite tells of the write e that undid what stood above it in the
@@ -87,24 +124,24 @@ func (j *judge) tellOverwrite(above, e *entry, missing int) string {
 	if g2 := j.r.superseded(e.effect()); g2 != nil {
 		return j.tellStaleWrite(e.effect(), g2) + fmt.Sprintf(", over %d", e.ev.Before) + undone
 	}
-	s := fmt.Sprintf("%s wrote %d at %s over %d", e.op.call.Host, e.ev.Value, ms(e.op.call.T), e.ev.Before)
+	s := fmt.Sprintf("%s wrote %d at %s over %d", e.op.call.Host, e.ev.Value, j.at(e.op.call), e.ev.Before)
 	if above == nil {
 		return s + undone
 	}
 	if g2 := j.r.superseded(above.effect()); g2 != nil {
 		return j.tellStaleWrite(above.effect(), g2) + "; " + s + undone
 	}
-	return fmt.Sprintf("%s wrote %d at %s; ", above.op.call.Host, above.ev.Value, ms(above.op.call.T)) + s + undone
+	return fmt.Sprintf("%s wrote %d at %s; ", above.op.call.Host, above.ev.Value, j.at(above.op.call)) + s + undone
 }
 
 func (j *judge) tellRepeat(first *op, again step, missing int) string {
-	s := fmt.Sprintf("%s was told at %s that it wrote %d", first.call.Host, lastT(first), again.key)
-	return s + fmt.Sprintf(", and so was %s at %s", again.op.call.Host, lastT(again.op)) + inAll(missing)
+	s := fmt.Sprintf("%s was told at %s that it wrote %d", first.call.Host, j.at(last(first)), again.key)
+	return s + fmt.Sprintf(", and so was %s at %s", again.op.call.Host, j.at(last(again.op))) + inAll(missing)
 }
 
 func (j *judge) tellUnledgered(w *op) string {
 	return fmt.Sprintf("%s was told at %s that its write of %d is done, and it never reached the resource",
-		w.call.Host, ms(w.ret.T), w.ret.Value)
+		w.call.Host, j.at(w.ret), w.ret.Value)
 }
 
 func (j *judge) tellUnexplained(c *counter, missing int) string {
@@ -130,13 +167,13 @@ func (j *judge) tellRegression(g1, g2 *grant) string {
 		how = "is the same"
 	}
 	return fmt.Sprintf("%s with token %d; %s got it at %s with token %d, which %s",
-		j.tellToken(g1, g2), g1.token(), g2.host, ms(g2.got()), g2.token(), how)
+		j.tellToken(g1, g2), g1.token(), g2.host, j.at(g2.ret()), g2.token(), how)
 }
 
 func (j *judge) tellToken(g1, g2 *grant) string {
-	s := fmt.Sprintf("%s got %s at %s", g1.host, j.name(g1.lock), ms(g1.got()))
-	if f := j.r.bystander(g1.host, g1.called(), g2.returned()); f != nil {
-		s = fmt.Sprintf("%s struck %s at %s: %s", f.name, strings.Join(f.targets, ", "), ms(f.began()), s)
+	s := fmt.Sprintf("%s got %s at %s", g1.host, j.name(g1.lock), j.at(g1.ret()))
+	if f := j.culprit(g1, g2); f != nil {
+		s = fmt.Sprintf("%s struck %s at %s: %s", f.name, strings.Join(f.targets, ", "), j.at(f.start), s)
 	}
 	return s
 }
@@ -147,19 +184,19 @@ func (j *judge) tellForeign(g, v *grant, o *op) string {
 		did = "prolonged"
 	}
 	return fmt.Sprintf("%s; %s got it at %s; %s %s it at %s with success: it was the lock of %s",
-		j.tellGrant(g, v.returned()), v.host, ms(v.got()), g.host, did, ms(o.ret.T), v.host)
+		j.tellGrant(g, v.returned()), v.host, j.at(v.ret()), g.host, did, j.at(o.ret), v.host)
 }
 
 func (j *judge) tellReacquire(g, h *grant, e *op) string {
 	return fmt.Sprintf("%s; %s got it at %s; %s extended at %s with success and was never told that another had held the lock",
-		j.tellGrant(g, h.returned()), h.host, ms(h.got()), g.host, ms(e.ret.T))
+		j.tellGrant(g, h.returned()), h.host, j.at(h.ret()), g.host, j.at(e.ret))
 }
 
 func (j *judge) tellGap(l *lock, f Finding, g gap, why string) string {
 	s := fmt.Sprintf("%s (%s); nobody held %s and it was refused %s", why, ms(f.At), j.name(l.name), times(f.Count))
 	switch {
 	case g.next != nil:
-		return s + fmt.Sprintf(", until %s got it at %s, %s later", g.next.host, ms(g.next.got()), ms(f.Lasted))
+		return s + fmt.Sprintf(", until %s got it at %s, %s later", g.next.host, j.at(g.next.ret()), ms(f.Lasted))
 	case f.ID == Wedge:
 		return s + fmt.Sprintf(", and for %s nobody got it any more", ms(f.Lasted))
 	}
@@ -167,8 +204,15 @@ func (j *judge) tellGap(l *lock, f Finding, g gap, why string) string {
 }
 
 func tellUnavailable(phase string, got, want history.Ops) string {
-	return fmt.Sprintf("phase %s: %s of %s, the scenario demands %d of %d",
-		phase, count(got.Grants, "grant"), count(got.Attempts, "attempt"), want.Grants, want.Attempts)
+	var demands []string
+	if want.Attempts > 0 {
+		demands = append(demands, count(want.Attempts, "attempt"))
+	}
+	if want.Grants > 0 {
+		demands = append(demands, count(want.Grants, "grant"))
+	}
+	return fmt.Sprintf("phase %s: %s of %s, the scenario demands %s",
+		phase, count(got.Grants, "grant"), count(got.Attempts, "attempt"), strings.Join(demands, " and "))
 }
 
 // name names a lock where there are several.
@@ -188,11 +232,12 @@ func ms(t time.Duration) string {
 	return strconv.FormatFloat(float64(t.Round(step))/float64(time.Millisecond), 'f', -1, 64) + " ms"
 }
 
-func lastT(o *op) string {
+// last is the last event of an operation.
+func last(o *op) *history.Event {
 	if o.ret != nil {
-		return ms(o.ret.T)
+		return o.ret
 	}
-	return ms(o.call.T)
+	return o.call
 }
 
 func count(n int, what string) string {
@@ -232,6 +277,16 @@ func seqs(events ...*history.Event) []int64 {
 			all = append(all, e.Seq)
 		}
 	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// merge joins two lists of sequence numbers.
+func merge(a, b []int64) []int64 {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -55,7 +55,8 @@ type Finding struct {
 	Lock      string `json:"lock,omitempty"`
 	// Grants are those involved, the earlier first, each by the op of its acquire.
 	Grants []int64 `json:"grants,omitempty"`
-	// Events are the sequence numbers of the deciding events, in order.
+	// Events are the sequence numbers of the deciding events, in order: all that
+	// Words names, and those by which it was found.
 	Events []int64       `json:"events,omitempty"`
 	At     time.Duration `json:"at"`
 	// Count is how much was lost (lost-update), how many acquires were granted
@@ -70,6 +71,14 @@ type Finding struct {
 	// unseen: no fence could have refused this write, as no newer token had come
 	// to the resource by then.
 	unseen bool
+}
+
+// Kind is the identifier with the cause, where there is one: double-grant/state-loss.
+func (f Finding) Kind() string {
+	if f.Cause == "" {
+		return f.ID
+	}
+	return f.ID + "/" + f.Cause
 }
 
 // Verdict is all that a judge says of one history.

@@ -36,6 +36,27 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
+// ErrNotBegun is what the error of a history is that ends before its header
+// does, as where the run was broken off in its first moments.
+var ErrNotBegun = errors.New("the history has no header")
+
+// notBegun says in its own words that a history has not begun.
+type notBegun string
+
+func (e notBegun) Error() string        { return string(e) }
+func (e notBegun) Is(target error) bool { return target == ErrNotBegun }
+
+// beginning is how every header that this program writes begins.
+const beginning = `{"format":"` + Format + `"`
+
+// headerCut is the error of a first line without its end.
+func headerCut(line []byte) error {
+	if strings.HasPrefix(string(line), beginning[:min(len(line), len(beginning))]) {
+		return notBegun("the header is cut off")
+	}
+	return errors.New("not a history: one line without an end")
+}
+
 // Open reads the history in a file.
 func Open(path string) (*History, error) {
 	f, err := os.Open(path)
@@ -65,7 +86,7 @@ func ReadAll(r io.Reader, name string) (*History, error) {
 		}
 		if err != nil { // no line end: cut off
 			if n == 1 {
-				return nil, &LineError{name, n, string(line), errors.New("the header is cut off")}
+				return nil, &LineError{name, n, string(line), headerCut(line)}
 			}
 			h.Truncated = true
 			break
@@ -75,7 +96,7 @@ func ReadAll(r io.Reader, name string) (*History, error) {
 		}
 	}
 	if h.Header.Format == "" {
-		return nil, &LineError{name, 1, "", errors.New("empty file, expected a history header")}
+		return nil, &LineError{name, 1, "", notBegun("empty file, expected a history header")}
 	}
 	if n := len(h.Events); n > 0 {
 		h.Complete = h.Events[n-1].Kind == End

@@ -20,6 +20,7 @@ type Recorder struct {
 	w      *bufio.Writer
 	buf    []byte // one line
 	keep   *History
+	ended  bool
 	header Header
 	start  time.Time
 	seq    int64
@@ -55,10 +56,14 @@ func (r *Recorder) Keep(h *History) {
 }
 
 // Add stamps e with the next sequence number and the time, writes it, and
-// returns it as written.
+// returns it as written. What comes after End is dropped: it is the last line.
 func (r *Recorder) Add(e Event) Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.ended { // a library may go on with what nobody waits for any more
+		return e
+	}
+	r.ended = e.Kind == End
 	r.seq++
 	e.Seq, e.T = r.seq, time.Since(r.start)
 	r.buf = appendEvent(r.buf[:0], &e)

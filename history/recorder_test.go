@@ -258,3 +258,20 @@ func TestDiskFillsUp(t *testing.T) {
 		}
 	})
 }
+
+func TestNothingAfterEnd(t *testing.T) {
+	var out bytes.Buffer
+	r, err := history.NewRecorder(&out, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Add(history.Event{Kind: history.End})
+	r.Add(history.Event{Kind: history.Note, Text: "late"})
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.ReadAll(&out, "history")
+	if err != nil || !h.Complete || len(h.Events) != 1 {
+		t.Errorf("%d events, complete %v, %v; want End alone", len(h.Events), h.Complete, err)
+	}
+}

@@ -14,6 +14,10 @@ import (
 // MaxLine is the longest line of the protocol, in bytes.
 const MaxLine = 1 << 20
 
+// MaxEvents is how many events a host may send without a reply between them:
+// each is kept in the history.
+const MaxEvents = 10_000
+
 // ErrProtocol is wrapped by the error of a host that does not keep to the protocol.
 var ErrProtocol = errors.New("the host does not keep to the protocol")
 
@@ -27,6 +31,7 @@ type Client struct {
 
 	writing chan struct{} // holds one: one line at a time
 	in      io.WriteCloser
+	unasked int // events since the last reply; only for who reads
 
 	mu      sync.Mutex
 	waiting map[int64]chan Reply
@@ -189,6 +194,7 @@ func (c *Client) line(b []byte) error {
 	if l.Event != "" {
 		return c.event(b)
 	}
+	c.unasked = 0
 	r := l.Reply
 	if err := r.validate(); err != nil {
 		return fmt.Errorf("%w: reply %s: %w", ErrProtocol, shorten(b), err)
@@ -212,6 +218,9 @@ func (c *Client) line(b []byte) error {
 }
 
 func (c *Client) event(b []byte) error {
+	if c.unasked++; c.unasked > MaxEvents {
+		return fmt.Errorf("%w: more than %d events without a reply between them", ErrProtocol, MaxEvents)
+	}
 	var e Event
 	if err := json.Unmarshal(b, &e); err != nil {
 		return fmt.Errorf("%w: event %s: %w", ErrProtocol, shorten(b), err)

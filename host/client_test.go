@@ -122,6 +122,33 @@ func TestRequestsAndReplies(t *testing.T) {
 	})
 }
 
+// A host may say much unasked, but not without end.
+func TestFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer()
+		defer p.gone()
+		flood := func(n int) {
+			for range n {
+				p.say(t, `{"event":"trace"}`)
+			}
+		}
+		for id := range int64(2) { // a reply begins the count anew
+			a := p.ask(t.Context(), host.Request{ID: id + 1, Op: host.OpCheck})
+			p.next(t)
+			flood(host.MaxEvents)
+			p.say(t, fmt.Sprintf(`{"id":%d,"ok":true}`, id+1))
+			if r := <-a; r.err != nil {
+				t.Fatal(r.err)
+			}
+		}
+		flood(host.MaxEvents + 1)
+		<-p.Done()
+		if err := p.Err(); !errors.Is(err, host.ErrProtocol) || !strings.Contains(err.Error(), "more than 10000 events") {
+			t.Errorf("ended with %v", err)
+		}
+	})
+}
+
 // What a host may not say. The waiting request and all later ones get the error.
 var garbage = []struct{ name, line, want string }{
 	{"no JSON", "hello", `line "hello": invalid character 'h'`},

@@ -92,6 +92,26 @@ func (o Options) Map() map[string]any {
 	return m
 }
 
+// defaults are what the libraries do where an option is not set, by the comments
+// of Options.
+var defaults = map[string]any{
+	"tries": 1, "retry_delay": "50ms-250ms", "drift_factor": 0.01, "timeout_factor": 0.05,
+	"fail_fast": false, "set_nx_on_extend": false,
+	"context_timeout": false, "read_timeout": "5s", "max_retries": 3,
+}
+
+// Effective is every option that the system understands, with the value that
+// is in effect.
+func (o Options) Effective(s System) map[string]any {
+	all := o.Map()
+	for name, value := range defaults {
+		if _, set := all[name]; !set && s.allows(name) {
+			all[name] = value
+		}
+	}
+	return all
+}
+
 // FromMap is the other way of Map. Unknown names are errors.
 func FromMap(m map[string]any) (Options, error) {
 	var o Options

@@ -48,6 +48,37 @@ func TestOptionsCheck(t *testing.T) {
 	}
 }
 
+// Effective names every option that a system has, whether it is set or not.
+func TestOptionsEffective(t *testing.T) {
+	client := map[string]any{"context_timeout": false, "read_timeout": "5s", "max_retries": 3}
+	redsync := map[string]any{
+		"tries": 1, "retry_delay": "50ms-250ms", "drift_factor": 0.01, "timeout_factor": 0.05, "fail_fast": false, "set_nx_on_extend": false,
+		"context_timeout": false, "read_timeout": "5s", "max_retries": 3,
+	}
+	for _, c := range []struct {
+		system  string
+		options locks.Options
+		want    map[string]any
+	}{
+		{"single", locks.Options{}, client},
+		{"redlock", locks.Options{}, redsync},
+		{"redlock", full, full.Map()},
+		{"single", locks.Options{MaxRetries: -1}, map[string]any{"context_timeout": false, "read_timeout": "5s", "max_retries": -1.0}},
+	} {
+		s, err := locks.Find(c.system)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := c.options.Effective(s)
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s with %v: %v, want %v", c.system, c.options.Set(), got, c.want)
+		}
+		if len(got) != len(s.Options)+len(client) {
+			t.Errorf("%s: %d options of %d", c.system, len(got), len(s.Options)+len(client))
+		}
+	}
+}
+
 // full has every option set.
 var full = locks.Options{
 	Tries: 2, RetryDelay: locks.Duration(1500 * time.Microsecond), DriftFactor: ptr(0), TimeoutFactor: ptr(0.25), FailFast: true,

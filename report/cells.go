@@ -78,8 +78,8 @@ func rank(column string) int {
 }
 
 // text is what stands in the cell: the worst outcome of its trials, how many
-// violations there were, in how many trials where not in all, and a mark where
-// a trial was not as expected.
+// violations there were, in how many trials where there is more than one, and a
+// mark where a trial was not as expected.
 func (c *cell) text() string {
 	var violations, violated, unclear, failed int
 	expected := true
@@ -96,7 +96,7 @@ func (c *cell) text() string {
 		}
 	}
 	share := func(n int) string {
-		if n == len(c.runs) {
+		if len(c.runs) == 1 {
 			return ""
 		}
 		return fmt.Sprintf(" %d/%d", n, len(c.runs))

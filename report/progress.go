@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ func (p *Progress) Planned(runs int) {
 	defer p.mu.Unlock()
 	p.total = runs
 	if !p.live {
-		fmt.Fprintf(p.w, "%d runs\n", runs)
+		fmt.Fprintf(p.w, "%s\n", count(runs, "run"))
 	}
 }
 
@@ -52,12 +53,7 @@ func (p *Progress) Finished(a *results.Assessment, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	for i, k := range p.running {
-		if k == a.Key {
-			p.running = append(p.running[:i], p.running[i+1:]...)
-			break
-		}
-	}
+	p.ended(a.Key)
 	if !a.AsExpected {
 		p.strange++
 	}
@@ -74,6 +70,23 @@ func (p *Progress) Finished(a *results.Assessment, took time.Duration) {
 	c := cell{[]*results.Assessment{a}}
 	fmt.Fprintf(p.w, "%3d/%d  %-60s %-14s %s  %.1fs\n", p.done, p.total, Clean(a.String()),
 		strings.TrimSuffix(c.text(), " !"), verdict, took.Seconds())
+}
+
+// Dropped says that a run was broken off.
+func (p *Progress) Dropped(k results.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended(k)
+	if p.redraw(); len(p.running) == 0 {
+		p.Clear()
+	}
+}
+
+// ended takes a run off the list of those that are under way. It needs mu.
+func (p *Progress) ended(key results.Key) {
+	if i := slices.Index(p.running, key); i >= 0 {
+		p.running = slices.Delete(p.running, i, i+1)
+	}
 }
 
 // Clear takes the live line away.

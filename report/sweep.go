@@ -31,7 +31,7 @@ type Sweep struct {
 // NewSweep writes to w.
 func NewSweep(w io.Writer, live bool, width, total int) *Sweep {
 	s := &Sweep{w: w, live: live, width: width, total: total, tally: map[string]*runner.Tally{}}
-	fmt.Fprintf(w, "%d runs in the simulation\n", total)
+	fmt.Fprintf(w, "%s in the simulation\n", count(total, "run"))
 	return s
 }
 
@@ -68,8 +68,8 @@ func (s *Sweep) Done(took time.Duration) {
 		writeTally(&b, key, s.tally[key])
 		simulated += s.tally[key].Simulated
 	}
-	fmt.Fprintf(&b, "\n%d runs of %.0f simulated seconds in %.1f s: %.0f times real time\n",
-		s.done, simulated, took.Seconds(), simulated/took.Seconds())
+	fmt.Fprintf(&b, "\n%s of %.0f simulated seconds in %.1f s: %.0f times real time\n",
+		count(s.done, "run"), simulated, took.Seconds(), simulated/took.Seconds())
 	fmt.Fprint(s.w, Clean(b.String()))
 }
 

@@ -203,10 +203,7 @@ func tally(v *checker.Verdict, which func(checker.Finding) bool) string {
 		if !which(f) {
 			continue
 		}
-		name := f.ID
-		if f.Cause != "" {
-			name += "/" + f.Cause
-		}
+		name := f.Kind()
 		if count[name]++; count[name] == 1 {
 			order = append(order, name)
 		}
@@ -261,8 +258,16 @@ func surprises(b *strings.Builder, as []*results.Assessment) {
 	}
 }
 
+// count gives a number of things, which form their plural with an s.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 func summary(b *strings.Builder, as []*results.Assessment, dir string) {
-	count := map[checker.Outcome]int{}
+	outcomes := map[checker.Outcome]int{}
 	worlds := map[string]bool{}
 	failed, surprising := 0, 0
 	for _, a := range as {
@@ -270,14 +275,14 @@ func summary(b *strings.Builder, as []*results.Assessment, dir string) {
 		if a.Verdict == nil || a.Error != "" {
 			failed++
 		} else {
-			count[a.Verdict.Outcome]++
+			outcomes[a.Verdict.Outcome]++
 		}
 		if !a.AsExpected {
 			surprising++
 		}
 	}
-	fmt.Fprintf(b, "%d runs on %s: %d safe, %d violated, %d inconclusive",
-		len(as), strings.Join(slices.Sorted(maps.Keys(worlds)), ", "), count[checker.Safe], count[checker.Violated], count[checker.Inconclusive])
+	fmt.Fprintf(b, "%s on %s: %d safe, %d violated, %d inconclusive",
+		count(len(as), "run"), strings.Join(slices.Sorted(maps.Keys(worlds)), ", "), outcomes[checker.Safe], outcomes[checker.Violated], outcomes[checker.Inconclusive])
 	if failed > 0 {
 		fmt.Fprintf(b, ", %d failed", failed)
 	}

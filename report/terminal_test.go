@@ -83,6 +83,38 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// With more than one trial, a cell always says in how many.
+func TestShare(t *testing.T) {
+	bad := assess("single", "x", "none", 1, checker.Violated, checker.Finding{ID: checker.LostUpdate})
+	good := assess("single", "x", "none", 2, checker.Safe)
+	for want, runs := range map[string][]*results.Assessment{
+		"VIOLATED 1":     {bad},
+		"VIOLATED 1 1/2": {bad, good},
+		"VIOLATED 3 3/3": {bad, bad, bad},
+		"safe":           {good, good},
+	} {
+		if got := (&cell{runs}).text(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	var b bytes.Buffer
+	if err := Terminal(&b, []*results.Assessment{good}, "", 120); err != nil || !strings.Contains(b.String(), "\n1 run on local: 1 safe") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// A run that is dropped is not under way any more, and not done.
+func TestDropped(t *testing.T) {
+	var b bytes.Buffer
+	p := NewProgress(&b, true, 70)
+	p.Planned(2)
+	p.Started(all()[0].Key)
+	p.Dropped(all()[0].Key)
+	if got := b.String(); !strings.HasSuffix(got, "0/2 done  running: \r\x1b[K") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestProgress(t *testing.T) {
 	for name, live := range map[string]bool{"plain": false, "live": true} {
 		t.Run(name, func(t *testing.T) {

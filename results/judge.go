@@ -1,6 +1,7 @@
 package results
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,23 +31,32 @@ type Assessment struct {
 	Dir string `json:"-"`
 }
 
-// Judge judges the saved history of a run directory and saves the verdict.
-// The error is a *history.LineError, a *checker.DisagreementError, or of the
-// file system; it is then in the assessment too.
-func Judge(dir string) (*Assessment, error) {
-	var m Manifest
-	if err := Load(dir, ManifestFile, &m); err != nil {
+// Judge is JudgeContext without an end.
+func Judge(dir string) (*Assessment, error) { return JudgeContext(context.Background(), dir) }
+
+// JudgeContext judges the saved history of a run directory and saves the
+// verdict. The error is a *FileError, a *history.LineError, a
+// *checker.DisagreementError, the cause of ctx, or of the file system; where
+// the manifest could be read it is in the assessment too.
+func JudgeContext(ctx context.Context, dir string) (*Assessment, error) {
+	m, err := manifest(dir)
+	if err != nil {
 		return nil, err
 	}
 	a := &Assessment{Run: m.Run, Key: m.Key, World: m.World, System: m.System, Repeat: m.Repeat, Dir: dir}
 	if m.Error != "" {
 		a.Error = m.Error
 	}
-	h, err := history.Open(filepath.Join(dir, HistoryFile))
-	if errors.Is(err, fs.ErrNotExist) && m.Error != "" {
-		return a, errors.New(m.Error) // it failed before there was anything to record
+	h, err := open(filepath.Join(dir, HistoryFile))
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	if err == nil {
+	switch reason := unbegun(err); {
+	case reason != "" && m.Error != "":
+		return a, errors.New(m.Error) // it failed before there was anything to record
+	case reason != "":
+		a.Verdict, err = nothing(reason), nil
+	case err == nil:
 		a.Verdict, err = checker.Judge(h)
 	}
 	if err != nil {
@@ -59,6 +69,46 @@ func Judge(dir string) (*Assessment, error) {
 		return a, fmt.Errorf("save the verdict: %w", err)
 	}
 	return a, nil
+}
+
+// manifest reads the manifest of a run.
+func manifest(dir string) (*Manifest, error) {
+	var m Manifest
+	if err := Load(dir, ManifestFile, &m); err != nil {
+		return nil, err
+	}
+	if m.Version < 1 || m.Version > ManifestVersion {
+		return nil, &FileError{filepath.Join(dir, ManifestFile),
+			fmt.Errorf("manifest version %d, this program reads up to %d", m.Version, ManifestVersion)}
+	}
+	return &m, nil
+}
+
+func open(path string) (*history.History, error) {
+	if err := Regular(path); err != nil {
+		return nil, err
+	}
+	return history.Open(path)
+}
+
+// unbegun says for which reason there is nothing to judge; "" where err is
+// another error, or none.
+func unbegun(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "the run has no history"
+	case errors.Is(err, history.ErrNotBegun):
+		return "the run was broken off before it began"
+	}
+	return ""
+}
+
+// nothing is the verdict of a run of which nothing is known.
+func nothing(reason string) *checker.Verdict {
+	return &checker.Verdict{
+		Outcome: checker.Inconclusive, Lock: checker.Inconclusive, Resource: checker.Inconclusive, Reasons: []string{reason},
+		Findings: []checker.Finding{{ID: checker.NoConclusion, Blame: "harness", Words: reason}},
+	}
 }
 
 // The exit codes.

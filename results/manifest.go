@@ -36,7 +36,11 @@ type Manifest struct {
 	System string `json:"system"`
 	// Options are the scenario with every default filled in.
 	Options json.RawMessage `json:"options"`
-	Expect  scenario.Expect `json:"expect"`
+	// LockOptions are all options of the lock system and of its Redis client, with
+	// the values in effect: the libraries' own where the scenario sets none. Absent
+	// for an external host.
+	LockOptions map[string]any  `json:"lock_options,omitempty"`
+	Expect      scenario.Expect `json:"expect"`
 	// Machine is what it ran on.
 	Machine Machine `json:"machine"`
 }

@@ -104,15 +104,38 @@ func SaveBytes(dir, name string, b []byte) error {
 	return os.Rename(tmp, path)
 }
 
-// Load reads one of the JSON files of a run.
+// FileError says which file of a run cannot be used, and why.
+type FileError struct {
+	Path string
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Regular refuses what is there and is no regular file: a pipe may never end.
+func Regular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return &FileError{path, errors.New("not a regular file")}
+	}
+	return err
+}
+
+// Load reads one of the JSON files of a run. The error is a *FileError where
+// the file is there and cannot be used.
 func Load(dir, name string, v any) error {
 	path := filepath.Join(dir, name)
+	if err := Regular(path); err != nil {
+		return err
+	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return &FileError{path, err}
 	}
 	return nil
 }

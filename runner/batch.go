@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"lockchaos/locks"
 	"lockchaos/results"
 	"lockchaos/scenario"
 )
@@ -37,6 +38,8 @@ type Progress interface {
 	Planned(runs int)
 	Started(k results.Key)
 	Finished(a *results.Assessment, took time.Duration)
+	// Dropped says that a run was broken off by an interrupt.
+	Dropped(k results.Key)
 }
 
 // planned is one run of a batch.
@@ -114,7 +117,10 @@ func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
 			for i := range next {
 				b.Progress.Started(plan[i].key)
 				start := time.Now()
-				out[i] = b.one(ctx, dir, plan[i])
+				if out[i] = b.one(ctx, dir, plan[i]); out[i] == nil {
+					b.Progress.Dropped(plan[i].key)
+					continue
+				}
 				b.Progress.Finished(out[i], time.Since(start))
 			}
 		}()
@@ -135,11 +141,19 @@ func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
 			done = append(done, a)
 		}
 	}
-	return dir, done, errors.Join(context.Cause(ctx), results.Save(dir, results.SummaryFile, done))
+	var cut error
+	if ctx.Err() != nil {
+		cut = fmt.Errorf("%w: %d of %d runs done", context.Cause(ctx), len(done), len(plan))
+	}
+	return dir, done, errors.Join(cut, results.Save(dir, results.SummaryFile, done))
 }
 
 // one does one run: manifest, history, manifest again, and only then the judge.
+// A run that ctx has cut short gives nil: what broke in it says nothing.
 func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assessment {
+	if ctx.Err() != nil {
+		return nil
+	}
 	drawn, err := p.scenario.Drawn(b.seed(p.key))
 	if err == nil && p.scenario.Hammer != nil {
 		p.scenario, p.source = drawn, drawn.Source
@@ -173,6 +187,9 @@ func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assess
 		}
 		if err := results.Save(dir, results.ManifestFile, m); err != nil {
 			return fail(errors.Join(runErr, err))
+		}
+		if runErr != nil && ctx.Err() != nil {
+			return nil
 		}
 		a, err := results.Judge(dir)
 		if a == nil {
@@ -226,9 +243,18 @@ func (b Batch) manifest(batch string, p planned) (*results.Manifest, error) {
 	return &results.Manifest{
 		Version: results.ManifestVersion, Run: filepath.Join(filepath.Base(batch), p.key.Path()), Key: p.key,
 		World: b.WorldName, Seed: b.seed(p.key), Started: time.Now(), Repeat: b.repeat(p),
-		System: p.scenario.Lock.System, Options: options,
+		System: p.scenario.Lock.System, Options: options, LockOptions: lockOptions(p.scenario),
 		Expect: p.from.Expected(p.key.Guard, p.key.Control), Machine: b.Machine,
 	}, nil
+}
+
+// lockOptions are the options in effect of a built-in lock system.
+func lockOptions(s *scenario.Scenario) map[string]any {
+	sys, err := locks.Find(s.Lock.System)
+	if err != nil { // a host of the user's own
+		return nil
+	}
+	return s.Lock.Effective(sys)
 }
 
 // repeat is the command that does this run again.

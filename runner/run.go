@@ -90,7 +90,7 @@ func (r Run) spec() cluster.Spec {
 	for _, n := range r.nodes() {
 		s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: n, Persistence: r.Scenario.Nodes.Persistence})
 	}
-	s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: cluster.Resource})
+	s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: cluster.Resource, Persistence: cluster.PersistEverySec})
 	for _, h := range r.hosts() {
 		s.Hosts = append(s.Hosts, cluster.HostSpec{Name: h, Command: r.Scenario.Lock.Command, Dir: r.Dir})
 	}

@@ -88,10 +88,7 @@ func seedFindings(v *checker.Verdict) []SeedFinding {
 		if f.ID == checker.NoConclusion {
 			continue
 		}
-		kind := f.ID
-		if f.Cause != "" {
-			kind += "/" + f.Cause
-		}
+		kind := f.Kind()
 		i, ok := index[kind]
 		if !ok {
 			i = len(all)

@@ -37,6 +37,9 @@ func (s *session) guard(ctx, stop context.Context, g *workloads.Grant) {
 		case <-stop.Done():
 			return
 		case <-t.C:
+			if stop.Err() != nil { // both were ready, and select takes any
+				return
+			}
 			if result, err := s.Extend(ctx, g); err != nil || result == history.Gone {
 				return
 			}

@@ -95,3 +95,11 @@ func (s *Scenario) hammerDefaults() {
 		s.Hammer.Lasts = locks.Duration(faults.DefaultLasts)
 	}
 }
+
+// Alone is the scenario with one guard and what is expected with it, written as
+// a file of its own under a comment.
+func (s *Scenario) Alone(guard string, e Expect, comment string) (*Scenario, error) {
+	c := *s
+	c.Guards, c.Expect, c.Control = []string{guard}, map[string]Expect{guard: e}, NoControl
+	return c.withSource(comment)
+}

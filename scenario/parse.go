@@ -12,6 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/token"
+
+	"lockchaos/locks"
 )
 
 // Error says what is wrong in a scenario file, and where.
@@ -78,7 +80,7 @@ func bounded(source []byte, file string) error {
 
 // Parse reads and validates a scenario. file stands for it in errors.
 func Parse(source []byte, file string) (*Scenario, error) {
-	s := &Scenario{File: file, Source: source}
+	s := &Scenario{File: file, Source: source, Deadline: locks.Duration(DefaultDeadline)}
 	source = bytes.TrimPrefix(source, []byte("\ufeff"))
 	if err := s.read(source, file); err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func (s *Scenario) read(source []byte, file string) (err error) {
 		return err
 	}
 	if err := decode(source, s); err != nil {
-		return locate(err, file)
+		return locate(err, source, file)
 	}
 	s.defaults()
 	if p := s.validate(); p != nil {
@@ -124,12 +126,12 @@ func decode(source []byte, v any) error {
 }
 
 // locate turns an error of the YAML library into an Error.
-func locate(err error, file string) error {
+func locate(err error, source []byte, file string) error {
 	var y yaml.Error
 	if !errors.As(err, &y) || y.GetToken() == nil {
 		return &Error{File: file, Message: escape(err.Error())}
 	}
-	return atToken(file, y.GetToken(), y.GetMessage())
+	return atToken(file, y.GetToken(), y.GetMessage()+allowed(source, err))
 }
 
 func atToken(file string, t *token.Token, message string) *Error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +115,13 @@ var bad = []struct {
 	{"unknown key", with("hosts: 2\n", "hosts: 2\ncolour: red\n"), 6},
 	{"unknown key of a lock", with("read_timeout: 1s", "retries: 3"), 3},
 	{"unknown key of a fault", with("    jitter: 5ms\n", "    jittre: 5ms\n"), 18},
+	{"unknown key of a workload", with("rounds: 3", "rounds: 3, pause: 1s"), 6},
+	{"unknown key of what is expected", with("outcome: safe", "result: safe"), 24},
+	{"unknown key of needs", with("before: {grants: 1}", "afterwards: {grants: 1}"), 21},
+	{"unknown key of a phase", with("before: {grants: 1}", "before: {grant: 1}"), 21},
+	{"unknown key of a hammer", ext("a: 1", "a: 1") + "hammer: {fro: 1s}\n", 6},
+	{"unknown key of an external lock", ext("nodes: 1", "node: 1"), 1},
+	{"unknown key under an alias", strings.Replace(with("fence: {outcome: safe, never: [lost-update], refused: 1}", "fence: *e"), "none: {outcome", "none: &e {outcmoe", 1), 23},
 	{"key in wrong case", with("hosts: 2\n", "Hosts: 2\n"), 5},
 	{"unknown alias", with("hosts: 2\n", "hosts: *two\n"), 5},
 	{"alias of itself", ext("a: 1", "a: &a [*a]"), 1},
@@ -210,6 +216,9 @@ var bad = []struct {
 	{"refused below 0", with("refused: 1", "refused: -1"), 24},
 	{"unknown control", good + "control: perhaps\n", 26},
 	{"deadline below 0", with("deadline: 20s", "deadline: -1s"), 25},
+	{"deadline of nothing", with("deadline: 20s", "deadline: 0s"), 25},
+	{"must be found and never must be", with("may: [double-grant/state-loss]", "never: [stale-write]"), 23},
+	{"must be found with its cause and never at all", with("[stale-write], may: [double-grant/state-loss]", "[double-grant/split], never: [double-grant]"), 23},
 	{"a tag of nothing, on which the library panics", with("[none, fence]", "!x #"), 0},
 	{"a line of 60,000 characters", with("one line", strings.Repeat("x", 60_000)+": y"), 2},
 	{"very deep", ext("a: 1", "a: "+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)), 1},
@@ -292,33 +301,6 @@ func TestGoodScenarios(t *testing.T) {
 		if _, err := scenario.Parse([]byte(text), "dir/good.yaml"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// Parse fills in the defaults, and JSON shows them.
-func TestDefaults(t *testing.T) {
-	s, err := scenario.Parse([]byte(`lock: {system: redlock, ttl: 1s, drift_factor: 0}
-hosts: 1
-workload: {kind: counter, rounds: 1}
-guards: [none]
-faults: [{fault: partition, from: at 0s, for: 1s}]
-expect: {none: {outcome: safe}}
-`), "some/dir/my-lock.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := s.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "defaults.json", string(b))
-	again, err := scenario.Parse(b, s.File) // JSON is YAML
-	if err != nil {
-		t.Fatal(err)
-	}
-	again.Source = s.Source
-	if !reflect.DeepEqual(again, s) {
-		t.Errorf("the JSON is read as %+v, want %+v", again, s)
 	}
 }
 

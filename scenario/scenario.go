@@ -44,7 +44,8 @@ type Scenario struct {
 	Control string `yaml:"control,omitempty"`
 
 	// Needs is what a run must have done to prove anything; Demand is what the
-	// lock must have achieved to count as available.
+	// lock must have achieved to count as available. Where there are faults and
+	// no Needs, a grant after them, and an attempt during those that last.
 	Needs  history.Phases `yaml:"needs,omitempty"`
 	Demand history.Phases `yaml:"demand,omitempty"`
 	// Deadline ends a run that does not end by itself (30s).
@@ -94,16 +95,16 @@ type Workload struct {
 
 // Expect is what must come out of a run.
 type Expect struct {
-	Outcome string `yaml:"outcome"`
+	Outcome string `yaml:"outcome" json:"outcome"`
 	// Findings must all be found, contained ones too. "double-grant/state-loss"
 	// also asks for the cause. Others that decide the outcome are unexpected
 	// unless May lists them.
-	Findings []string `yaml:"findings,omitempty"`
-	May      []string `yaml:"may,omitempty"`
+	Findings []string `yaml:"findings,omitempty" json:"findings,omitempty"`
+	May      []string `yaml:"may,omitempty" json:"may,omitempty"`
 	// Never must not be found, not even contained.
-	Never []string `yaml:"never,omitempty"`
+	Never []string `yaml:"never,omitempty" json:"never,omitempty"`
 	// Refused is the least number of stale operations that the guard must have refused.
-	Refused int `yaml:"refused,omitempty"`
+	Refused int `yaml:"refused,omitempty" json:"refused,omitempty"`
 }
 
 // The defaults.

@@ -56,9 +56,6 @@ func (s *Scenario) defaults() {
 	if s.Name == "" {
 		s.Name = strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File))
 	}
-	if s.Deadline == 0 {
-		s.Deadline = locks.Duration(DefaultDeadline)
-	}
 	s.hammerDefaults()
 	if s.Workload.Retry == 0 {
 		s.Workload.Retry = locks.Duration(DefaultRetry)
@@ -70,6 +67,25 @@ func (s *Scenario) defaults() {
 		}
 		set(&f.Direction, string(cluster.Both))
 	}
+	s.needsDefault()
+}
+
+// needsDefault asks of a scenario with faults, where its author asks nothing,
+// that the lock was tried under a fault that lasts, and granted after the last:
+// a fault that nobody meets proves nothing.
+func (s *Scenario) needsDefault() {
+	if s.Needs != (history.Phases{}) || len(s.Faults) == 0 && s.Hammer == nil {
+		return
+	}
+	s.Needs.After.Grants = 1
+	if slices.ContainsFunc(s.Faults, heals) {
+		s.Needs.During.Attempts = 1
+	}
+}
+
+func heals(f faults.Spec) bool {
+	kind, ok := faults.Find(f.Kind)
+	return ok && kind.Heals && !f.Optional
 }
 
 func oneOf(path, value string, allowed []string) *problem {
@@ -253,6 +269,13 @@ func (s *Scenario) validateExpect() *problem {
 				if p := validateFinding(path, id); p != nil {
 					return p
 				}
+			}
+		}
+		for _, id := range e.Findings {
+			bare, _, _ := strings.Cut(id, "/")
+			both := slices.Contains(e.Never, id) || slices.Contains(e.Never, bare)
+			if p := must(!both, path+".never", "%s must be found, and never must be: it cannot be both", id); p != nil {
+				return p
 			}
 		}
 	}

@@ -92,6 +92,51 @@ func TestHostThatCannotStart(t *testing.T) {
 	}
 }
 
+// A host that dies, or fails to start, is quoted with the last that it said.
+func TestHostLastWords(t *testing.T) {
+	t.Parallel()
+	c := up(t, world(
+		cluster.HostSpec{Name: "w1", Command: []string{"sh", "-c", `echo first >&2; printf 'no module \033[31mredis\n\n' >&2; exit 3`}},
+		cluster.HostSpec{Name: "w2", Command: []string{"sh", "-c", `read init; echo '{"id":1125899906842624,"ok":true}'; echo "bad luck" >&2; exit 4`}},
+	))
+	_, err := c.StartHost(deadline(t), "w1", host.Init{}, nil)
+	if want := `exit status 3; the last line of its log: "no module ?[31mredis"`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("want %s: %v", want, err)
+	}
+	h, err := c.StartHost(deadline(t), "w2", host.Init{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-h.Done()
+	if want := `exit status 4; the last line of its log: "bad luck"`; !strings.Contains(h.Err().Error(), want) {
+		t.Errorf("want %s: %v", want, h.Err())
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	for text, want := range map[string]string{
+		"old\n":           "",
+		"old\n\n \n":      "",
+		"old\nnew":        "new",
+		"old\na\r\nb\r\n": "b",
+		"old\n\xff\x00":   "??",
+		"old\n" + strings.Repeat("x", 9999) + "\nlast\n": "last",
+		"old\n" + strings.Repeat("y", 9999):              strings.Repeat("y", 200) + "…",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := lastLine(path, 4); got != want {
+			t.Errorf("%.20q: %q, want %q", text, got, want)
+		}
+	}
+	if got := lastLine(path+"x", 0); got != "" {
+		t.Errorf("of no file: %q", got)
+	}
+}
+
 // TestClose: everything is stopped, and yet the end comes soon and leaves nothing.
 func TestClose(t *testing.T) {
 	before := runtime.NumGoroutine()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"lockchaos/cluster"
@@ -26,6 +28,8 @@ type hostProc struct {
 	host.Host
 	name string
 	proc *proc
+	log  string // its standard error
+	from int64  // where its part of the log begins
 	done chan struct{}
 }
 
@@ -120,6 +124,10 @@ func (c *Cluster) spawnHost(
 		_, _ = inRead.Close(), inWrite.Close()
 		return nil, err
 	}
+	from, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, errors.Join(err, inRead.Close(), inWrite.Close(), outRead.Close(), outWrite.Close())
+	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Env = spec.Dir, environment(c.machine.work.dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, log
@@ -129,7 +137,7 @@ func (c *Cluster) spawnHost(
 		_, _ = inWrite.Close(), outRead.Close()
 		return nil, err
 	}
-	h := &hostProc{name: spec.Name, proc: p, done: make(chan struct{})}
+	h := &hostProc{name: spec.Name, proc: p, log: log.Name(), from: from, done: make(chan struct{})}
 	h.Host = c.machine.NewHost(spec.Name, inWrite, outRead, events)
 	go func() {
 		<-h.Host.Done()
@@ -154,10 +162,7 @@ func (h *hostProc) Do(ctx context.Context, r host.Request) (host.Reply, error) {
 	case <-time.After(2 * exitGrace): // it has closed its input only, and lives
 	case <-ctx.Done():
 	}
-	if end := h.proc.exit(); end != "" {
-		err = fmt.Errorf("%w (process: %s)", err, end)
-	}
-	return reply, err
+	return reply, h.withEnd(err)
 }
 
 // Done is closed when the host's output has ended.
@@ -165,11 +170,20 @@ func (h *hostProc) Done() <-chan struct{} { return h.done }
 
 // Err says how the host has ended, with the end of its process.
 func (h *hostProc) Err() error {
-	err := h.Host.Err()
-	if end := h.proc.exit(); end != "" && err != nil {
-		return fmt.Errorf("%w (process: %s)", err, end)
+	return h.withEnd(h.Host.Err())
+}
+
+// withEnd adds to an error how the process ended, if it did, and what it said
+// last. One that was killed had no time to say why.
+func (h *hostProc) withEnd(err error) error {
+	end := h.proc.exit()
+	if end == "" || err == nil {
+		return err
 	}
-	return err
+	if line := lastLine(h.log, h.from); line != "" && !strings.Contains(end, "killed") {
+		end += fmt.Sprintf("; the last line of its log: %q", line)
+	}
+	return fmt.Errorf("%w (process: %s)", err, end)
 }
 
 // Close asks the host to end; when it has not by the end of ctx, it is killed.

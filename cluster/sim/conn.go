@@ -61,11 +61,13 @@ func (c *client) gate(ctx context.Context) error {
 	if c.process == nil {
 		return nil
 	}
-	return c.process.gate(ctx, c.link.odd)
+	return c.process.gate(ctx, c.link.gates[laneOf(ctx)])
 }
 
 // do sends a command as go-redis would, again if need be.
 func (c *client) do(ctx context.Context, args ...any) (any, error) {
+	c.link.c.commands.Add(1)
+	defer c.link.c.commands.Done()
 	m := newMessage(c.link, args)
 	var err error
 	for try := range c.retries + 1 {

@@ -18,6 +18,7 @@ type link struct {
 	server *server
 	ways   map[cluster.Direction]*draws // delays of messages
 	odd    *draws                       // wake-ups after a fault, and of what a client gives up
+	gates  [lanes]*draws                // wake-ups of a host that was stopped
 
 	mu     sync.Mutex
 	rules  []rule

@@ -21,6 +21,7 @@ type process struct {
 	name   string
 	server *host.Server
 	odd    *draws
+	gates  [lanes]*draws
 
 	mu     sync.Mutex
 	resume chan struct{} // closed when it may go on; nil where it is not stopped
@@ -31,8 +32,19 @@ type process struct {
 
 var _ host.Host = (*process)(nil)
 
-func newProcess(name string, odd *draws) *process {
-	return &process{name: name, odd: odd, killed: make(chan struct{}), done: make(chan struct{})}
+func newProcess(name string, odd *draws, gates [lanes]*draws) *process {
+	return &process{name: name, odd: odd, gates: gates, killed: make(chan struct{}), done: make(chan struct{})}
+}
+
+// A host does one thing at a time, but for its watchdog: two lanes, which may
+// both wait at a gate and must not go on at one instant.
+const lanes = 2
+
+type laneKey struct{}
+
+func laneOf(ctx context.Context) int {
+	lane, _ := ctx.Value(laneKey{}).(int)
+	return lane
 }
 
 type baseContext struct{}
@@ -80,12 +92,16 @@ func (p *process) dead() <-chan struct{} {
 
 // Do does one request in the caller's goroutine.
 func (p *process) Do(ctx context.Context, r host.Request) (host.Reply, error) {
-	ctx = context.WithValue(ctx, baseContext{}, ctx)
-	if err := p.gate(ctx, p.odd); err != nil {
+	lane := 0
+	if r.Op == host.OpExtend {
+		lane = 1
+	}
+	ctx = context.WithValue(context.WithValue(ctx, baseContext{}, ctx), laneKey{}, lane)
+	if err := p.gate(ctx, p.gates[lane]); err != nil {
 		return host.Reply{}, p.failed(err)
 	}
 	reply := p.server.Handle(ctx, r)
-	if err := p.gate(ctx, p.odd); err != nil {
+	if err := p.gate(ctx, p.gates[lane]); err != nil {
 		return host.Reply{}, p.failed(err)
 	}
 	if err := ctx.Err(); err != nil {

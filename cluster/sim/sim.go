@@ -11,6 +11,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -34,8 +35,11 @@ type Cluster struct {
 	seed    int64
 	spec    cluster.Spec
 	latency Latency
-	links   map[[2]string]*link // by host and node
-	odd     map[string]*draws   // by host: for what the harness does in its name
+	links   map[[2]string]*link      // by host and node
+	odd     map[string]*draws        // by host: for what the harness does in its name
+	gates   map[string][lanes]*draws // by host: when it was stopped
+
+	commands sync.WaitGroup // under way
 
 	mu      sync.Mutex
 	servers map[string]*server
@@ -53,7 +57,7 @@ var _ interface {
 func Up(spec cluster.Spec, latency Latency) *Cluster {
 	seed := spec.Seed
 	c := &Cluster{
-		seed: seed, spec: spec, latency: latency, links: map[[2]string]*link{}, odd: map[string]*draws{},
+		seed: seed, spec: spec, latency: latency, links: map[[2]string]*link{}, odd: map[string]*draws{}, gates: map[string][lanes]*draws{},
 		servers: map[string]*server{}, hosts: map[string]*process{},
 	}
 	for _, n := range spec.Nodes {
@@ -64,12 +68,15 @@ func Up(spec cluster.Spec, latency Latency) *Cluster {
 		slot++
 		return newDraws(seed, slot, names...)
 	}
+	gates := func(names ...string) [lanes]*draws {
+		return [lanes]*draws{draw(append([]string{"gate"}, names...)...), draw(append([]string{"watchdog"}, names...)...)}
+	}
 	c.odd[""] = draw("odd") // the schedule of faults
 	for _, h := range spec.Hosts {
-		c.odd[h.Name] = draw("odd", h.Name)
+		c.odd[h.Name], c.gates[h.Name] = draw("odd", h.Name), gates(h.Name)
 		for _, n := range spec.Nodes {
 			c.links[[2]string{h.Name, n.Name}] = &link{
-				c: c, host: h.Name, server: c.servers[n.Name], odd: draw("odd", h.Name, n.Name),
+				c: c, host: h.Name, server: c.servers[n.Name], odd: draw("odd", h.Name, n.Name), gates: gates(h.Name, n.Name),
 				ways: map[cluster.Direction]*draws{
 					cluster.Requests: draw("requests", h.Name, n.Name), cluster.Replies: draw("replies", h.Name, n.Name),
 				},
@@ -84,7 +91,7 @@ func (c *Cluster) StartHost(ctx context.Context, name string, init host.Init, ev
 	if init.System == locks.External {
 		return nil, fmt.Errorf("host %s: an external program cannot run in the simulation", name)
 	}
-	p := newProcess(name, c.odd[name])
+	p := newProcess(name, c.odd[name], c.gates[name])
 	dial := func(addr string, o locks.Options) redis.Pool { return newClient(c.link(name, addr), p, o) }
 	p.server = host.NewServer(dial, func(v any) {
 		if e, ok := v.(host.Event); ok && events != nil {
@@ -148,8 +155,18 @@ func (c *Cluster) Direct(node string) redis.Pool { return direct{c, c.servers[no
 // instant of its own.
 func (c *Cluster) Pace(host string) { c.odd[host].next() }
 
-// Close does nothing: there is nothing but memory.
-func (c *Cluster) Close() error { return nil }
+// Close ends all hosts and waits for the commands that their libraries have left
+// under way: a bubble must not end before all that was started in it.
+func (c *Cluster) Close() error {
+	c.mu.Lock()
+	hosts := slices.Collect(maps.Values(c.hosts))
+	c.mu.Unlock()
+	for _, p := range hosts {
+		p.end()
+	}
+	c.commands.Wait()
+	return nil
+}
 
 // execute does a command at its node, in the client's goroutine. It has not
 // arrived where the node is stopped: then the node keeps it.

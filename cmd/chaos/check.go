@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,9 +24,12 @@ func checkCommand() *cobra.Command {
 			var all []*results.Assessment
 			var errs error
 			for _, arg := range args {
-				as, err := check(arg)
+				as, err := check(cmd.Context(), arg)
 				all = append(all, as...)
 				errs = errors.Join(errs, err)
+				if cmd.Context().Err() != nil {
+					break
+				}
 			}
 			width, _ := terminal(cmd.OutOrStdout())
 			if len(all) > 0 {
@@ -42,18 +46,18 @@ func checkCommand() *cobra.Command {
 }
 
 // check judges all runs at or below a path, or one bare history.
-func check(path string) ([]*results.Assessment, error) {
+func check(ctx context.Context, path string) ([]*results.Assessment, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, usage(err)
 	}
-	if !info.IsDir() && filepath.Base(path) != results.HistoryFile {
-		return bare(path)
-	}
-	if !info.IsDir() {
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), results.ManifestFile)); err != nil {
-			return bare(path)
-		}
+	switch m := info.Mode(); {
+	case m.IsDir():
+	case !m.IsRegular():
+		return nil, usage(fmt.Errorf("%s: neither a run directory nor a history file", path))
+	case !hasManifest(path):
+		return bare(ctx, path)
+	default:
 		path = filepath.Dir(path)
 	}
 	dirs, err := results.Runs(path)
@@ -62,27 +66,48 @@ func check(path string) ([]*results.Assessment, error) {
 	}
 	var all []*results.Assessment
 	var errs error
-	for _, dir := range dirs {
-		a, err := results.Judge(dir)
+	for i, dir := range dirs {
+		if ctx.Err() != nil {
+			return all, fmt.Errorf("%w: %d of %d runs judged", context.Cause(ctx), i, len(dirs))
+		}
+		a, err := results.JudgeContext(ctx, dir)
 		if a != nil {
 			all = append(all, a)
 		}
-		var broken *history.LineError
-		switch {
-		case errors.As(err, &broken):
-			errs = errors.Join(errs, usage(err))
-		case err != nil:
-			errs = errors.Join(errs, harness(err))
+		if ctx.Err() == nil || !errors.Is(err, context.Cause(ctx)) {
+			errs = errors.Join(errs, unreadable(err))
 		}
 	}
-	return all, errs
+	return all, errors.Join(errs, context.Cause(ctx))
+}
+
+// hasManifest tells whether a file is the history of a run directory.
+func hasManifest(path string) bool {
+	_, err := os.Stat(filepath.Join(filepath.Dir(path), results.ManifestFile))
+	return err == nil && filepath.Base(path) == results.HistoryFile
+}
+
+// unreadable says whose fault it is that a run cannot be judged.
+func unreadable(err error) error {
+	var line *history.LineError
+	var file *results.FileError
+	switch {
+	case errors.As(err, &line), errors.As(err, &file):
+		return usage(err)
+	case err != nil:
+		return harness(err)
+	}
+	return nil
 }
 
 // bare judges a history without a manifest: nothing is expected of it.
-func bare(path string) ([]*results.Assessment, error) {
+func bare(ctx context.Context, path string) ([]*results.Assessment, error) {
 	h, err := history.Open(path)
 	if err != nil {
 		return nil, usage(err)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	v, err := checker.Judge(h)
 	if err != nil {

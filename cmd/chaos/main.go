@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"lockchaos/results"
@@ -73,6 +74,9 @@ func finish(err error) int {
 // children die with it.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	// Who reads our output may go away, as in chaos run | head -1: then writes
+	// fail, and the program goes on. Not Ignore, which children would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
@@ -82,6 +86,12 @@ func interruptible() (context.Context, func()) {
 	}()
 	return ctx, func() { cancel(nil) }
 }
+
+// silent drops what go-redis would print: a server that is down is what a run
+// is about, and the history tells of it.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{
@@ -94,7 +104,12 @@ func root() *cobra.Command {
 			"missed, 64 bad usage or scenario, 70 harness or infrastructure error, 130 interrupted.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			if cmd.Name() != "host" { // whose standard error is a log of the run
+				goredis.SetLogger(silent{})
+			}
+		},
 	}
-	cmd.AddCommand(runCommand(), checkCommand(), listCommand(), doctorCommand(), hostCommand())
+	cmd.AddCommand(runCommand(), checkCommand(), replayCommand(), shrinkCommand(), listCommand(), doctorCommand(), hostCommand())
 	return cmd
 }

@@ -157,7 +157,13 @@ func (f runFlags) check() error {
 	for _, g := range workloads.Guards() {
 		names = append(names, g.Name)
 	}
-	for _, g := range f.guards {
+	if f.guards != nil && len(f.guards) == 0 {
+		return fmt.Errorf("--guard is empty: expected some of %s", strings.Join(names, ", "))
+	}
+	for i, g := range f.guards {
+		if slices.Index(f.guards, g) != i {
+			return fmt.Errorf("--guard: %s stands twice", g)
+		}
 		if !slices.Contains(names, g) {
 			return fmt.Errorf("--guard %q: expected some of %s", g, strings.Join(names, ", "))
 		}

@@ -26,6 +26,8 @@ func TestWrongCalls(t *testing.T) {
 		"bad pattern":      {[]string{"run", "single/["}, []string{"single/["}},
 		"unknown world":    {[]string{"run", "--on", "mars"}, []string{`--on "mars"`}},
 		"unknown guard":    {[]string{"run", "--guard", "sword"}, []string{`--guard "sword"`, "fence-read"}},
+		"guard twice":      {[]string{"run", "--guard", "none,fence,none"}, []string{"none stands twice"}},
+		"no guard":         {[]string{"run", "--guard", ""}, []string{"--guard is empty"}},
 		"guard of none":    {[]string{"run", "redlock/baseline", "--guard", "fence"}, []string{"no scenario has such a guard"}},
 		"no trial":         {[]string{"run", "--trials", "0"}, []string{"--trials 0"}},
 		"no job":           {[]string{"run", "--jobs", "-1"}, []string{"--jobs -1"}},
@@ -33,6 +35,7 @@ func TestWrongCalls(t *testing.T) {
 		"unknown command":  {[]string{"nonsense"}, []string{`"nonsense"`}},
 		"check nothing":    {[]string{"check"}, []string{"at least 1 arg"}},
 		"check no dir":     {[]string{"check", "/nonsense"}, []string{"/nonsense"}},
+		"check a device":   {[]string{"check", "/dev/zero"}, []string{"neither a run directory nor a history"}},
 		"check empty dir":  {[]string{"check", t.TempDir()}, []string{"no run in there"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -272,6 +275,9 @@ func TestInterrupted(t *testing.T) {
 			if code := c.wait(t); code != results.ExitInterrupted {
 				t.Errorf("exit code %d, expected %d: %s", code, results.ExitInterrupted, c.errOut.String())
 			}
+			if out := c.out.String() + c.errOut.String(); strings.Contains(out, "NOT AS") || !strings.Contains(out, "interrupted: 0 of 1 runs done") {
+				t.Errorf("it says:\n%s", out)
+			}
 			left, err := filepath.Glob(filepath.Join(c.tmp, "*", "*"))
 			if err != nil || len(left) > 0 {
 				t.Errorf("files are left over: %v %v", left, err)
@@ -306,7 +312,7 @@ func TestKilled(t *testing.T) {
 func TestListAndDoctor(t *testing.T) {
 	t.Parallel()
 	command(t, "list").expect(t, results.ExitExpected, "redlock", "pause-host", "fence-read", "single/pause-after-acquire")
-	command(t, "doctor").expect(t, results.ExitExpected, "redis-server", "libfaketime")
+	command(t, "doctor").expect(t, results.ExitExpected, "redis-server", "libfaketime", "not used yet")
 	c := command(t, "doctor")
 	c.cmd.Env = append(c.cmd.Env, "PATH="+t.TempDir())
 	c.expect(t, results.ExitHarness, "apt-get install redis-server")

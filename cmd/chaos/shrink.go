@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockchaos/cluster/sim"
+	"lockchaos/report"
+	"lockchaos/results"
+	"lockchaos/runner"
+	"lockchaos/scenario"
+)
+
+// shrunkFile is the name of the scenario that shrink writes into the run directory.
+const shrunkFile = "shrunk.yaml"
+
+func shrinkCommand() *cobra.Command {
+	var kind string
+	var budget, seeds int
+	cmd := &cobra.Command{
+		Use:   "shrink run-directory",
+		Short: "Find the smallest schedule that still gives the same finding (simulated runs)",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			saved, err := open(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			if saved.manifest.World != scenario.Simulation {
+				return usage(fmt.Errorf("%s: a run on %s: only simulated runs can be shrunk, as only they repeat exactly", args[0], saved.manifest.World))
+			}
+			if budget < 1 {
+				return usage(fmt.Errorf("--runs %d: expected 1 or more", budget))
+			}
+			if seeds < 1 {
+				return usage(fmt.Errorf("--seeds %d: expected 1 or more", seeds))
+			}
+			if kind == "" {
+				if kind, err = saved.finding(); err != nil {
+					return usage(err)
+				}
+			}
+			sim.Main(func(bubble func(func())) int {
+				k := &runner.Shrinker{Bubble: bubble, World: simWorld{}, Guard: saved.manifest.Guard,
+					Seed: saved.manifest.Seed, Seeds: seeds, Kind: kind, Budget: budget}
+				return finish(saved.shrink(k, cmd.OutOrStdout()))
+			})
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&kind, "finding", "", "the finding to keep, as double-grant/state-loss (default: the one that the report tells)")
+	cmd.Flags().IntVar(&seeds, "seeds", 10, "with how many seeds each smaller schedule is tried")
+	cmd.Flags().IntVar(&budget, "runs", 3000, "most runs")
+	return cmd
+}
+
+// finding is the kind of the finding that the report tells of a saved run.
+func (s *savedRun) finding() (string, error) {
+	var a results.Assessment
+	if err := results.Load(s.dir, results.VerdictFile, &a); err != nil {
+		return "", err
+	}
+	if a.Verdict != nil {
+		if f := report.Story(a.Verdict); f != nil {
+			return f.Kind(), nil
+		}
+		for _, f := range a.Verdict.Findings {
+			if f.Contained {
+				return f.Kind(), nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s: there is no finding to shrink for; --finding names one", s.dir)
+}
+
+func (s *savedRun) shrink(k *runner.Shrinker, out io.Writer) error {
+	_, live := terminal(out)
+	k.Tried = func(runs, faults int) {
+		if live && runs%10 == 0 {
+			fmt.Fprintf(out, "\r\x1b[K%d runs", runs)
+		}
+	}
+	small, runs, err := k.Shrink(s.scenario)
+	if live {
+		fmt.Fprint(out, "\r\x1b[K")
+	}
+	if err != nil {
+		return usage(err)
+	}
+	e := scenario.Expect{Outcome: scenario.AnyOutcome, Findings: []string{k.Kind}}
+	small, err = small.Alone(k.Guard, e, fmt.Sprintf("shrunk for %s; chaos run FILE --on sim --seed %d", k.Kind, k.Seed))
+	if err != nil {
+		return harness(err)
+	}
+	if err := results.SaveBytes(s.dir, shrunkFile, small.Source); err != nil {
+		return harness(err)
+	}
+	path := filepath.Join(s.dir, shrunkFile)
+	fmt.Fprintf(out, "%s: %d of %d faults and %d of %d hosts are left after %d runs\n\n%s\nrepeat: ./chaos run %s --on sim --seed %d\n",
+		k.Kind, len(small.Faults), len(s.scenario.Faults), small.Hosts, s.scenario.Hosts, runs,
+		strings.TrimRight(report.Clean(string(small.Source)), "\n"), path, k.Seed)
+	return nil
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lockchaos/results"
+)
+
+// Runs that an interrupt has cut short are not told of: only those that were done.
+func TestInterruptedBatch(t *testing.T) {
+	t.Parallel()
+	root, file := t.TempDir(), filepath.Join(t.TempDir(), "endless.yaml")
+	write(t, file, endless)
+	c := command(t, "run", "single/baseline", file, "--guard", "none", "--jobs", "1", "--results", root)
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !eventually(t, func() bool { return strings.Contains(histories(t, root), `"step":"proved"`) }) {
+		t.Error("the second run does not get going")
+	}
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	code := c.wait(t)
+	out := c.out.String() + c.errOut.String()
+	if code != results.ExitInterrupted || strings.Contains(out, "NOT AS") ||
+		!strings.Contains(out, "interrupted: 1 of 2 runs done") || !strings.Contains(out, "1 run on local: 1 safe") {
+		t.Errorf("exit code %d, and it says:\n%s", code, out)
+	}
+	if as := summaryOf(t, root); len(as) != 1 || as[0].Scenario != "single/baseline" {
+		t.Errorf("the summary holds %v", as)
+	}
+}
+
+func summaryOf(t *testing.T, root string) []results.Assessment {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "*", results.SummaryFile))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("summaries %v, %v", files, err)
+	}
+	var as []results.Assessment
+	if err := results.Load(filepath.Dir(files[0]), results.SummaryFile, &as); err != nil {
+		t.Fatal(err)
+	}
+	return as
+}
+
+// Who reads the output goes away, as in chaos run | head -1: the runs go on,
+// and everything is left in order.
+func TestReaderGone(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	c := command(t, "run", "single/baseline", "--results", root)
+	read, written, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	c.cmd.Stdout = written
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	written.Close()
+	if code := c.wait(t); code != results.ExitHarness {
+		t.Errorf("exit code %d (%s), expected %d: %s", code, c.cmd.ProcessState, results.ExitHarness, c.errOut.String())
+	}
+	if n := len(summaryOf(t, root)); n != 5 {
+		t.Errorf("%d runs in the summary, expected 5", n)
+	}
+	if left, err := filepath.Glob(filepath.Join(c.tmp, "*", "*")); err != nil || len(left) > 0 {
+		t.Errorf("files are left over: %v %v", left, err)
+	}
+}
+
+// What the Redis client logs of a server that is down does not reach the terminal.
+func TestQuietClient(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "down.yaml")
+	write(t, file, `lock: {system: single, ttl: 2s}
+hosts: 2
+workload: {kind: counter, rounds: 4, work: 1ms, rest: 5ms}
+guards: [none]
+control: none
+faults:
+  - {fault: crash-node, nodes: [resource], from: after w1 released 2, for: 100ms}
+expect:
+  none: {outcome: safe}
+`)
+	c := command(t, "run", file, "--results", t.TempDir())
+	c.expect(t, results.ExitExpected)
+	if c.errOut.Len() > 0 {
+		t.Errorf("on standard error:\n%s", c.errOut.String())
+	}
+}

@@ -1,0 +1,70 @@
+package scenario_test
+
+import (
+	"reflect"
+	"testing"
+
+	"lockchaos/history"
+	"lockchaos/scenario"
+)
+
+// Parse fills in the defaults, and JSON shows them.
+func TestDefaults(t *testing.T) {
+	s, err := scenario.Parse([]byte(`lock: {system: redlock, ttl: 1s, drift_factor: 0}
+hosts: 1
+workload: {kind: counter, rounds: 1}
+guards: [none]
+faults: [{fault: partition, from: at 0s, for: 1s}]
+expect: {none: {outcome: safe}}
+`), "some/dir/my-lock.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "defaults.json", string(b))
+	again, err := scenario.Parse(b, s.File) // JSON is YAML
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Source = s.Source
+	if !reflect.DeepEqual(again, s) {
+		t.Errorf("the JSON is read as %+v, want %+v", again, s)
+	}
+}
+
+// A scenario with faults that says nothing of what it needs, needs something.
+func TestNeeds(t *testing.T) {
+	type phases = history.Phases
+	after := history.Ops{Grants: 1}
+	during := history.Ops{Attempts: 1}
+	for name, c := range map[string]struct {
+		keys string
+		want phases
+	}{
+		"no faults":          {"", phases{}},
+		"a fault that lasts": {"faults: [{fault: pause-host, hosts: [w1], from: at 0s, for: 1s}]", phases{During: during, After: after}},
+		"one that does not":  {"faults: [{fault: kill-host, hosts: [w1], from: at 0s}]", phases{After: after}},
+		"empty needs":        {"faults: [{fault: kill-host, hosts: [w1], from: at 0s}]\nneeds: {}", phases{After: after}},
+		"needs of its own":   {"faults: [{fault: kill-host, hosts: [w1], from: at 0s}]\nneeds: {before: {grants: 2}}", phases{Before: history.Ops{Grants: 2}}},
+		"a hammer":           {"hammer: {for: 1s, weights: {kill-host: 1}}", phases{After: after}},
+	} {
+		s, err := scenario.Parse([]byte("lock: {system: single, ttl: 1s}\nhosts: 2\nworkload: {kind: counter, rounds: 1}\n"+
+			"guards: [none]\nexpect: {none: {outcome: safe}}\n"+c.keys+"\n"), "x.yaml")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if s.Needs != c.want {
+			t.Errorf("%s: needs %+v, expected %+v", name, s.Needs, c.want)
+		}
+		if s.Deadline.D() != scenario.DefaultDeadline {
+			t.Errorf("%s: the deadline is %s", name, s.Deadline)
+		}
+		if got := s.WithoutFaults().Needs; got != (phases{}) {
+			t.Errorf("%s: the control needs %+v", name, got)
+		}
+	}
+}
