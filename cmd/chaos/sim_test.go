@@ -1,0 +1,135 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"lockchaos/results"
+)
+
+// With nothing but the program, the catalogue runs in the simulation.
+func TestSimulationNeedsNothing(t *testing.T) {
+	t.Parallel()
+	c := command(t, "run", "--on", "sim", "--results", t.TempDir())
+	c.cmd.Env = append(c.cmd.Env, "PATH="+t.TempDir())
+	c.expect(t, results.ExitExpected, "runs on sim", "all as expected", "repeat: ./chaos run redlock/stale-message --on sim")
+}
+
+func TestWrongSimulations(t *testing.T) {
+	external := filepath.Join(t.TempDir(), "external.yaml")
+	write(t, external, "lock: {system: external, command: [true], nodes: 1, ttl: 1s}\nhosts: 1\nworkload: {kind: counter, rounds: 1}\n"+
+		"guards: [none]\nworlds: [local]\nexpect: {none: {outcome: safe}}\n")
+	local := filepath.Join(t.TempDir(), "sim-external.yaml")
+	write(t, local, "lock: {system: external, command: [true], nodes: 1, ttl: 1s}\nhosts: 1\nworkload: {kind: counter, rounds: 1}\n"+
+		"guards: [none]\nworlds: [sim]\nexpect: {none: {outcome: safe}}\n")
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"seeds backwards":       {[]string{"run", "--on", "sim", "--seeds", "5-1"}, `--seeds "5-1"`},
+		"no seeds":              {[]string{"run", "--on", "sim", "--seeds", "x"}, `--seeds "x"`},
+		"seeds on servers":      {[]string{"run", "--seeds", "1-2"}, "--on sim"},
+		"not for this world":    {[]string{"run", "--on", "sim", external}, "none is for this world"},
+		"external in the sim":   {[]string{"run", "--on", "sim", local}, "cannot run in the simulation"},
+		"replay of nothing":     {[]string{"replay", t.TempDir()}, "no run directory"},
+		"shrink of nothing":     {[]string{"shrink", t.TempDir()}, "no run directory"},
+		"replay without a path": {[]string{"replay"}, "1 arg"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command(t, c.args...).expect(t, results.ExitUsage, c.says)
+		})
+	}
+}
+
+// What a sweep finds in a seed, that seed gives alone; replay says that it is
+// identical, and sees a change.
+func TestSweepAndReplay(t *testing.T) {
+	t.Parallel()
+	sweep := command(t, "run", "--on", "sim", "redlock/hammer-retries", "--seeds", "1-6")
+	sweep.expect(t, results.ExitExpected, "6 seeds", "double-grant/stale-message in 1 seeds, first in 3", "times real time")
+
+	root := t.TempDir()
+	command(t, "run", "--on", "sim", "redlock/hammer-retries", "--seed", "3", "--results", root).
+		expect(t, results.ExitExpected, "double-grant/stale-message")
+	dirs, err := results.Runs(root)
+	if err != nil || len(dirs) != 1 {
+		t.Fatal(dirs, err)
+	}
+	command(t, "replay", dirs[0]).expect(t, results.ExitExpected, "the history is identical")
+
+	// The drawn schedule runs by itself, too.
+	command(t, "run", filepath.Join(dirs[0], results.ScenarioFile), "--on", "sim", "--seed", "3", "--results", t.TempDir()).
+		expect(t, results.ExitExpected, "double-grant/stale-message")
+
+	path := filepath.Join(dirs[0], results.HistoryFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, strings.Replace(string(b), `"host":"w1"`, `"host":"w2"`, 1))
+	command(t, "replay", dirs[0]).expect(t, results.ExitHarness, "the history differs from line", "not identical")
+}
+
+func TestReplayOnServers(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	command(t, "run", "single/overrun", "--guard", "none", "--results", root).expect(t, results.ExitExpected)
+	dirs, err := results.Runs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs { // the run and its control
+		command(t, "replay", dir).expect(t, results.ExitExpected, "the same outcome")
+		command(t, "shrink", dir).expect(t, results.ExitUsage, "only simulated runs can be shrunk")
+	}
+}
+
+var left = regexp.MustCompile(`(\d+) of (\d+) faults`)
+
+func TestShrink(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	command(t, "run", "--on", "sim", "redlock/hammer", "--seed", "7", "--results", root).expect(t, results.ExitExpected, "lost-update")
+	dirs, err := results.Runs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := command(t, "shrink", dirs[0], "--finding", "stale-write", "--runs", "60", "--seeds", "3")
+	c.expect(t, results.ExitExpected, "stale-write: ", "after 60 runs")
+	m := left.FindStringSubmatch(c.out.String())
+	if m == nil || len(m[1]) > len(m[2]) || len(m[1]) == len(m[2]) && m[1] >= m[2] {
+		t.Errorf("no fault was taken away: %v", m)
+	}
+	_, cmd, _ := strings.Cut(c.out.String(), "repeat: ./chaos ")
+	command(t, append(strings.Fields(cmd), "--results", t.TempDir())...).expect(t, results.ExitExpected, "stale-write")
+	command(t, "shrink", dirs[0], "--finding", "wedge").expect(t, results.ExitUsage, "does not give this finding: wedge")
+}
+
+// The children of a sweep end with it.
+func TestSweepInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"INT": syscall.SIGINT, "KILL": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := command(t, "run", "--on", "sim", "redlock/hammer", "--seeds", "1-100000")
+			if err := c.cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if !eventually(t, func() bool { return len(c.children(t)) == runtime.NumCPU() }) {
+				t.Errorf("children: %v, expected one a processor", c.children(t))
+			}
+			if err := c.cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			if code := c.wait(t); signal == syscall.SIGINT && code != results.ExitInterrupted {
+				t.Errorf("exit code %d: %s", code, c.errOut.String())
+			}
+		})
+	}
+}
