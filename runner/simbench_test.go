@@ -1,14 +1,12 @@
 package runner
 
 import (
-	"context"
-	"io"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"lockchaos/checker"
 	"lockchaos/cluster/sim"
-	"lockchaos/history"
 	"lockchaos/scenario"
 )
 
@@ -23,7 +21,7 @@ deadline: 100s
 expect: {none: {outcome: safe}}
 `
 
-// BenchmarkSimulation measures one core with history and judging. A bubble needs a
+// BenchmarkSimulation measures one core: with the history, its hash, and judging it. A bubble needs a
 // *testing.T, which only a test is handed.
 func BenchmarkSimulation(b *testing.B) {
 	s, err := scenario.Parse([]byte(contended), "contended.yaml")
@@ -31,26 +29,20 @@ func BenchmarkSimulation(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as sim.Main does
 	var simulated, locks float64
 	for b.Loop() {
-		h := &history.History{}
+		var out Seed
 		ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{
 			Name: "simulation", F: func(t *testing.T) {
-				sim.Bubble(t, func() {
-					err = Run{Name: s.Name, World: scenario.Simulation, Scenario: s, Guard: "none", Seed: 1, Keep: h}.
-						Do(context.Background(), simWorld{}, io.Discard)
-				})
+				out = runSeed(func(g func()) { sim.Bubble(t, g) }, simWorld{}, s, "none", 1)
 			},
 		}})
-		if !ok || err != nil {
-			b.Fatal(ok, err)
+		if !ok || out.Outcome != checker.Safe {
+			b.Fatal(ok, out)
 		}
-		v, err := checker.Judge(h)
-		if err != nil || v.Outcome != checker.Safe {
-			b.Fatal(v, err)
-		}
-		simulated += h.Events[len(h.Events)-1].T.Seconds()
-		locks += float64(v.Counts.Grants)
+		simulated += out.Simulated
+		locks += float64(out.Grants)
 	}
 	b.ReportMetric(simulated/b.Elapsed().Seconds(), "times-real-time")
 	b.ReportMetric(locks/simulated, "locks/simulated-s")

@@ -193,7 +193,7 @@ func (c *client) wait(ctx context.Context, m *message, limit time.Duration) erro
 	}
 	var err error
 	select {
-	case <-m.done:
+	case <-m.finished():
 		err = m.err
 	case <-out:
 		c.apart()

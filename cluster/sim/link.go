@@ -242,7 +242,7 @@ func (l *link) Probe(ctx context.Context) (time.Duration, error) {
 	m.probe = true
 	l.request(m)
 	select {
-	case <-m.done:
+	case <-m.finished():
 	case <-ctx.Done():
 		m.finish(ctx.Err())
 	}

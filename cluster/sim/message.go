@@ -42,12 +42,12 @@ type message struct {
 	err   error
 	done  chan struct{}
 	probe bool // the harness's own: not counted
-	over  bool // done is closed; guarded by the link
+	over  bool // guarded by the link, as done is
 }
 
 func newMessage(l *link, args []any) *message {
 	name, _ := args[0].(string)
-	return &message{link: l, args: args, name: strings.ToUpper(name), done: make(chan struct{})}
+	return &message{link: l, args: args, name: strings.ToUpper(name)}
 }
 
 // size is about how many bytes the request has.
@@ -68,8 +68,24 @@ func (m *message) finish(err error) {
 	defer m.link.mu.Unlock()
 	if !m.over {
 		m.over, m.err = true, err
-		close(m.done)
+		if m.done != nil {
+			close(m.done)
+		}
 	}
+}
+
+// finished is closed when the message is over. Most messages are carried by
+// their client and need none.
+func (m *message) finished() <-chan struct{} {
+	m.link.mu.Lock()
+	defer m.link.mu.Unlock()
+	if m.done == nil {
+		m.done = make(chan struct{})
+		if m.over {
+			close(m.done)
+		}
+	}
+	return m.done
 }
 
 // after does something later, at an instant of its own.

@@ -40,20 +40,24 @@ func newProcess(name string, odd *draws, gates [lanes]*draws) *process {
 // both wait at a gate and must not go on at one instant.
 const lanes = 2
 
-type laneKey struct{}
+type requestKey struct{}
 
-func laneOf(ctx context.Context) int {
-	lane, _ := ctx.Value(laneKey{}).(int)
-	return lane
+// request is what a command needs to know of the request that it is part of.
+type request struct {
+	base context.Context
+	lane int
 }
 
-type baseContext struct{}
+func laneOf(ctx context.Context) int {
+	r, _ := ctx.Value(requestKey{}).(request)
+	return r.lane
+}
 
 // base is the context of the harness, not one with a deadline of the library's:
 // a stopped process does not notice that its time is up.
 func base(ctx context.Context) context.Context {
-	if b, ok := ctx.Value(baseContext{}).(context.Context); ok {
-		return b
+	if r, ok := ctx.Value(requestKey{}).(request); ok {
+		return r.base
 	}
 	return ctx
 }
@@ -96,7 +100,7 @@ func (p *process) Do(ctx context.Context, r host.Request) (host.Reply, error) {
 	if r.Op == host.OpExtend {
 		lane = 1
 	}
-	ctx = context.WithValue(context.WithValue(ctx, baseContext{}, ctx), laneKey{}, lane)
+	ctx = context.WithValue(ctx, requestKey{}, request{ctx, lane})
 	if err := p.gate(ctx, p.gates[lane]); err != nil {
 		return host.Reply{}, p.failed(err)
 	}
