@@ -42,6 +42,9 @@ func randomHistory(rnd *rand.Rand) *history.History {
 		Guard: history.GuardNone, Discipline: history.Trusting,
 	}}
 	if rnd.IntN(2) == 0 {
+		h.Header.World = "elsewhere"
+	}
+	if rnd.IntN(2) == 0 {
 		h.Header.Discipline = history.ChecksLease
 	}
 	spread := 4 + rnd.IntN(16)

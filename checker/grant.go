@@ -100,7 +100,7 @@ func (r *record) promise(g *grant) []span {
 	for _, o := range g.denials() {
 		cut = earlier(cut, at(o.call))
 	}
-	return r.lease(g, r.confirmations(g, func(*op) time.Duration { return r.h.Header.TTL }), cut)
+	return r.lease(g, r.confirmations(g, func(o *op) time.Duration { return r.lasts(o, r.h.Header.TTL) }), cut)
 }
 
 // belief is when the host of g thought that it holds the lock.
@@ -121,17 +121,29 @@ func (r *record) owed(g *grant) []span {
 	}
 	return r.lease(g, r.confirmations(g, func(o *op) time.Duration {
 		if v := o.ret.Validity; v > 0 {
-			return min(v, r.h.Header.TTL)
+			return r.lasts(o, min(v, r.h.Header.TTL))
 		}
 		return r.h.Header.TTL
 	}), cut)
+}
+
+// lasts is how long a lease counts from the call that confirmed it. From outside
+// only the call is known to be before the lease began, so a confirmation that
+// took longer than its lease, with many tries in it, promises nothing. In the
+// simulation no time passes between a host's answer and its return: there, what
+// the host says is left is exact.
+func (r *record) lasts(o *op, lease time.Duration) time.Duration {
+	if r.h.Header.World != "sim" || o.ret.Validity <= 0 {
+		return lease
+	}
+	return max(lease, o.took()+min(o.ret.Validity, r.h.Header.TTL))
 }
 
 // patience is how long a host relies on a confirmation, from its call. One that
 // checks no lease, or was told of none, relies on it for ever.
 func (r *record) patience(o *op) time.Duration {
 	if r.h.Header.Discipline == history.ChecksLease && o.ret.Validity > 0 {
-		return o.ret.Validity
+		return r.lasts(o, o.ret.Validity)
 	}
 	return forever
 }

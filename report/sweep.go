@@ -87,21 +87,17 @@ func writeTally(b *strings.Builder, key string, t *runner.Tally) {
 		if k.Contained {
 			held = ", held by the guard"
 		}
-		fmt.Fprintf(b, "  %s in %d seeds, first in %d%s\n    %s\n    repeat: %s\n", k.Kind, k.Seeds, k.First.Seed, held, k.Words, repeatSeed(k.First))
+		fmt.Fprintf(b, "  %s in %d seeds, first in %d%s\n    %s\n    repeat: %s\n", k.Kind, k.Seeds, k.First.Seed, held, k.Words, k.First.Repeat)
 	}
 	if s := t.FirstInconclusive; s != nil {
-		fmt.Fprintf(b, "  inconclusive, first in %d: %s\n    repeat: %s\n", s.Seed, strings.Join(s.Reasons, "; "), repeatSeed(*s))
+		fmt.Fprintf(b, "  inconclusive, first in %d: %s\n    repeat: %s\n", s.Seed, strings.Join(s.Reasons, "; "), s.Repeat)
 	}
 	if s := t.FirstFailed; s != nil {
-		fmt.Fprintf(b, "  failed, first in %d: %s\n    repeat: %s\n", s.Seed, s.Error, repeatSeed(*s))
+		fmt.Fprintf(b, "  failed, first in %d: %s\n    repeat: %s\n", s.Seed, s.Error, s.Repeat)
 	}
 	for _, s := range t.Unstable {
 		fmt.Fprintf(b, "  NOT REPEATED: seed %d gave another history when it was run again: this is a bug of the simulation\n", s.Seed)
 	}
-}
-
-func repeatSeed(s runner.Seed) string {
-	return fmt.Sprintf("./chaos run %s --on sim --guard %s --seed %d", s.Scenario, s.Guard, s.Seed)
 }
 
 // Tallies are the tallies by scenario and guard.

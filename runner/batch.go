@@ -51,7 +51,7 @@ type planned struct {
 }
 
 // ErrNothing is returned where no run is left to do.
-var ErrNothing = errors.New("nothing to run: no scenario has such a guard, or none is for this world")
+var ErrNothing = errors.New("nothing to run: no scenario has such a guard")
 
 // plan lists all runs: for each scenario its guards, then its control, each in
 // all its trials.
@@ -259,12 +259,16 @@ func lockOptions(s *scenario.Scenario) map[string]any {
 
 // repeat is the command that does this run again.
 func (b Batch) repeat(p planned) string {
-	name := p.from.Name
-	if !strings.HasPrefix(p.from.File, scenario.CataloguePrefix) {
-		name = p.from.File
+	return repeat(p.from, b.WorldName, p.key.Guard, b.seed(p.key))
+}
+
+func repeat(s *scenario.Scenario, world, guard string, seed int64) string {
+	name := s.Name
+	if !strings.HasPrefix(s.File, scenario.CataloguePrefix) {
+		name = s.File
 	}
-	cmd := fmt.Sprintf("./chaos run %s --on %s --guard %s", quote(name), b.WorldName, p.key.Guard)
-	if seed := b.seed(p.key); seed != DefaultSeed {
+	cmd := fmt.Sprintf("./chaos run %s --on %s --guard %s", quote(name), world, guard)
+	if seed != DefaultSeed {
 		cmd += fmt.Sprintf(" --seed %d", seed)
 	}
 	return cmd

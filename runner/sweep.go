@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ type Seed struct {
 	System   string `json:"system"`
 	Guard    string `json:"guard"`
 	Seed     int64  `json:"seed"`
+	// Repeat is the command that runs it again.
+	Repeat string `json:"repeat"`
 	// Hash is that of the whole history: the same seed must give the same.
 	Hash     string          `json:"hash"`
 	Outcome  checker.Outcome `json:"outcome"`
@@ -54,7 +57,8 @@ func RunSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, s
 }
 
 func runSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, seed int64) Seed {
-	out := Seed{Scenario: s.Name, System: s.Lock.System, Guard: guard, Seed: seed}
+	out := Seed{Scenario: s.Name, System: s.Lock.System, Guard: guard, Seed: seed,
+		Repeat: repeat(s, scenario.Simulation, guard, seed)}
 	drawn, err := s.Drawn(seed)
 	if err != nil {
 		out.Error = err.Error()
@@ -160,15 +164,20 @@ func (t *Tally) Add(s Seed) {
 	}
 }
 
-// Unexpected tells whether a sweep has found what its scenario does not expect.
-func (t *Tally) Unexpected(e scenario.Expect) bool {
-	for _, k := range t.Kinds {
-		id, _, _ := strings.Cut(k.Kind, "/")
-		if slices.Contains(e.Never, id) || slices.Contains(e.Never, k.Kind) {
-			return true
+// Unexpected says what a sweep has found that its scenario does not expect.
+func (t *Tally) Unexpected(e scenario.Expect) []string {
+	var all []string
+	for _, kind := range slices.Sorted(maps.Keys(t.Kinds)) {
+		k := t.Kinds[kind]
+		id, _, _ := strings.Cut(kind, "/")
+		if slices.Contains(e.Never, id) || slices.Contains(e.Never, kind) {
+			all = append(all, fmt.Sprintf("%s was found, first in seed %d, and never must be", kind, k.First.Seed))
 		}
 	}
-	return e.Outcome == string(checker.Safe) && t.Violated > 0
+	if e.Outcome == string(checker.Safe) && t.Violated > 0 {
+		all = append(all, fmt.Sprintf("%d of %d seeds are violated, expected safe", t.Violated, t.Seeds))
+	}
+	return all
 }
 
 func lower(a *Seed, b Seed) *Seed {

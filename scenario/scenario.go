@@ -124,6 +124,9 @@ const (
 
 // RunsOn tells whether the scenario makes sense in a world.
 func (s *Scenario) RunsOn(world string) bool {
+	if s.Lock.System == locks.External && world == Simulation {
+		return false // a real program cannot live in virtual time
+	}
 	return len(s.Worlds) == 0 || slices.Contains(s.Worlds, world)
 }
 

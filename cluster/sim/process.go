@@ -105,9 +105,13 @@ func (p *process) Do(ctx context.Context, r host.Request) (host.Reply, error) {
 		return host.Reply{}, p.failed(err)
 	}
 	reply := p.server.Handle(ctx, r)
+	answered := time.Now()
 	if err := p.gate(ctx, p.gates[lane]); err != nil {
 		return host.Reply{}, p.failed(err)
 	}
+	// What it says is left counts from now on, also where it was stopped with the
+	// answer in its hand.
+	reply.ValidityMS = max(0, reply.ValidityMS-float64(time.Since(answered))/float64(time.Millisecond))
 	if err := ctx.Err(); err != nil {
 		return host.Reply{}, p.failed(err)
 	}

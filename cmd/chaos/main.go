@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -92,6 +93,20 @@ func interruptible() (context.Context, func()) {
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
+
+// grace is how long a simulated run may go on after a signal.
+const grace = time.Second
+
+// endWith ends the program soon after its context. Within a bubble of virtual
+// time no context from outside can be seen, and there is nothing to clean up.
+func endWith(ctx context.Context) {
+	go func() {
+		<-ctx.Done()
+		time.Sleep(grace)
+		fmt.Fprintln(os.Stderr, "chaos: interrupted")
+		os.Exit(results.ExitInterrupted)
+	}()
+}
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,7 @@ func replayCommand() *cobra.Command {
 			}
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
 			if saved.manifest.World == scenario.Simulation {
+				endWith(ctx)
 				sim.Main(func(bubble func(func())) int {
 					return finish(saved.again(out, func(r runner.Run, w io.Writer) (err error) {
 						bubble(func() { err = r.Do(context.Background(), simWorld{}, w) })
@@ -59,7 +61,14 @@ type savedRun struct {
 	scenario *scenario.Scenario
 }
 
+// open reads a run directory, or the one run that lies below a directory.
 func open(dir string) (*savedRun, error) {
+	if runs, err := results.Runs(dir); err == nil {
+		if len(runs) > 1 {
+			return nil, fmt.Errorf("%s: %d runs in there, name one of them:\n%s", dir, len(runs), strings.Join(runs, "\n"))
+		}
+		dir = runs[0]
+	}
 	s := &savedRun{dir: dir}
 	if err := results.Load(dir, results.ManifestFile, &s.manifest); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -131,7 +140,7 @@ func compareBytes(out io.Writer, was, now []byte) error {
 			break
 		}
 	}
-	return harness(errors.New("not identical: another version of the program or of a library, or a bug of the simulation"))
+	return harness(errors.New("not identical: the saved files were changed, or by another version of the program or a library, or this is a bug of the simulation"))
 }
 
 // compareVerdicts is for real servers, where no two histories are the same.

@@ -70,6 +70,11 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return usage(err)
 	}
+	for _, s := range list { // what was named is not left out in silence; a pattern takes what fits
+		if named := slices.Contains(args, s.Name) || slices.Contains(args, s.File); named && !s.RunsOn(f.on) {
+			return usage(fmt.Errorf("%s cannot run with --on %s, it is only for the world %s", s.Name, f.on, other(f.on)))
+		}
+	}
 	if f.jobs == 0 {
 		f.jobs = runtime.NumCPU()
 		if f.seeds == "" {
@@ -92,6 +97,7 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 		WorldName: f.on, Scenarios: list, Guards: f.guards, Trials: f.trials, Jobs: f.jobs, Seed: f.seed, Root: f.results,
 	}
 	if f.on == scenario.Simulation {
+		endWith(ctx)
 		sim.Main(func(bubble func(func())) int {
 			batch.World, batch.Around, batch.Jobs = simWorld{}, bubble, 1
 			batch.Machine = results.ThisMachine("simulated")
@@ -169,6 +175,13 @@ func (f runFlags) check() error {
 		}
 	}
 	return nil
+}
+
+func other(world string) string {
+	if world == scenario.Simulation {
+		return scenario.Local
+	}
+	return scenario.Simulation
 }
 
 // guardsOf lists the guards of a scenario that are asked for, in this world.

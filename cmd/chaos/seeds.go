@@ -102,8 +102,10 @@ func (f runFlags) sweep(ctx context.Context, args []string, list []*scenario.Sce
 // for each of its seeds.
 func judgeSweep(list []*scenario.Scenario, tallies map[string]*runner.Tally) error {
 	code := results.ExitExpected
+	var why []error
 	for _, s := range list {
-		for g, e := range s.Expect {
+		for _, g := range s.Guards {
+			e := s.Expect[g]
 			t := tallies[s.Name+" guard "+g]
 			if t == nil {
 				continue
@@ -114,15 +116,16 @@ func judgeSweep(list []*scenario.Scenario, tallies map[string]*runner.Tally) err
 			if t.Inconclusive > 0 {
 				code = results.Worse(code, results.ExitInconclusive)
 			}
-			if t.Unexpected(e) {
+			for _, text := range t.Unexpected(e) {
 				code = results.Worse(code, results.ExitUnexpected)
+				why = append(why, fmt.Errorf("NOT AS EXPECTED: %s guard %s: %s", s.Name, g, text))
 			}
 		}
 	}
 	if code == results.ExitExpected {
 		return nil
 	}
-	return &exit{code: code}
+	return &exit{code: code, err: errors.Join(why...)}
 }
 
 // child runs one part of the seeds in a process of its own.

@@ -44,6 +44,7 @@ func shrinkCommand() *cobra.Command {
 					return usage(err)
 				}
 			}
+			endWith(cmd.Context())
 			sim.Main(func(bubble func(func())) int {
 				k := &runner.Shrinker{Bubble: bubble, World: simWorld{}, Guard: saved.manifest.Guard,
 					Seed: saved.manifest.Seed, Seeds: seeds, Kind: kind, Budget: budget}
@@ -100,6 +101,9 @@ func (s *savedRun) shrink(k *runner.Shrinker, out io.Writer) error {
 		return harness(err)
 	}
 	path := filepath.Join(s.dir, shrunkFile)
+	if runs >= k.Budget {
+		fmt.Fprintf(out, "stopped at the limit of %d runs; --runs allows more\n", k.Budget)
+	}
 	fmt.Fprintf(out, "%s: %d of %d faults and %d of %d hosts are left after %d runs\n\n%s\nrepeat: ./chaos run %s --on sim --seed %d\n",
 		k.Kind, len(small.Faults), len(s.scenario.Faults), small.Hosts, s.scenario.Hosts, runs,
 		strings.TrimRight(report.Clean(string(small.Source)), "\n"), path, k.Seed)
