@@ -3,7 +3,6 @@ package checker
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,9 +13,8 @@ import (
 	"testing"
 
 	"lockchaos/history"
+	"lockchaos/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestJudge judges the cases in testdata. Each says which outcome and which
 // kinds of finding it wants; the golden file beside it holds every word.
@@ -35,7 +33,7 @@ func TestJudge(t *testing.T) {
 			for _, c := range parseCases(t, string(text)) {
 				t.Run(c.name, func(t *testing.T) { judgeCase(t, c, &out) })
 			}
-			golden(t, strings.TrimSuffix(file, ".txt")+".golden", out.Bytes())
+			golden.Check(t, strings.TrimSuffix(file, ".txt")+".golden", out.String())
 		})
 	}
 }
@@ -113,22 +111,6 @@ func print(w *bytes.Buffer, name string, v *Verdict) {
 		fmt.Fprintf(w, " %s %s/%s (%d)", o.Property, o.Sweep, o.Porcupine, o.Ops)
 	}
 	fmt.Fprint(w, "\n\n")
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("differs from %s (rewrite with -update):\n%s", file, got)
-	}
 }
 
 func TestMalformed(t *testing.T) {

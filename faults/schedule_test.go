@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"lockchaos/history"
+	"lockchaos/internal/golden"
 )
 
 // plan is what a scenario file says of faults.
@@ -119,7 +120,7 @@ func TestSchedule(t *testing.T) {
 			fmt.Fprintf(&b, "# %s\n%s\n    %s\n%s\n", c.name, c.plan, strings.Join(c.hosts, "\n    "), w)
 		})
 	}
-	golden(t, "schedule.txt", b.String())
+	golden.Check(t, "testdata/schedule.txt", b.String())
 }
 
 // everyKind is one fault of each kind.
@@ -186,7 +187,7 @@ func TestProofs(t *testing.T) {
 					}
 				})
 			}
-			golden(t, "proofs-"+strings.ReplaceAll(mode, " ", "-")+".txt", b.String())
+			golden.Check(t, "testdata/proofs-"+strings.ReplaceAll(mode, " ", "-")+".txt", b.String())
 		})
 	}
 }
@@ -282,7 +283,7 @@ faults:
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		w.playAll(ctx, s, []string{"w1: read 60ms wrote", "w2: writes wrote", "w3: 1ms", "w2: 100ms reads"})
-		golden(t, "given-up.txt", w.String())
+		golden.Check(t, "testdata/given-up.txt", w.String())
 		if time.Since(w.start) > time.Second {
 			t.Errorf("it took %s", time.Since(w.start))
 		}

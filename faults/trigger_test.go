@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"lockchaos/internal/golden"
 )
 
 var triggers = []string{
@@ -71,8 +73,8 @@ func checkRoundTrip[T any](t *testing.T, line string, v T) {
 	}
 }
 
-func TestTriggers(t *testing.T) { golden(t, "triggers.txt", text[Trigger](t, triggers)) }
-func TestOrders(t *testing.T)   { golden(t, "orders.txt", text[Order](t, orders)) }
+func TestTriggers(t *testing.T) { golden.Check(t, "testdata/triggers.txt", text[Trigger](t, triggers)) }
+func TestOrders(t *testing.T)   { golden.Check(t, "testdata/orders.txt", text[Order](t, orders)) }
 
 func TestZeroTrigger(t *testing.T) {
 	var none, some Trigger

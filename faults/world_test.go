@@ -3,44 +3,15 @@ package faults
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"lockchaos/cluster"
 	"lockchaos/history"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-		i := 0
-		for i < len(g) && i < len(w) && g[i] == w[i] {
-			i++
-		}
-		t.Errorf("%s differs from line %d on; look at it, and run go test -update if what comes now is right:\n%s",
-			path, i+1, strings.Join(g[min(i, len(g)):min(i+5, len(g))], "\n"))
-	}
-}
 
 // transcript is the log of a schedule and of the world that it acts on, on
 // (virtual) time.

@@ -4,43 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"lockchaos/history"
+	"lockchaos/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-		i := 0
-		for i < len(g) && i < len(w) && g[i] == w[i] {
-			i++
-		}
-		t.Errorf("%s differs from line %d on; look at it, and run go test -update if what comes now is right:\n%s",
-			path, i+1, strings.Join(g[min(i, len(g)):min(i+5, len(g))], "\n"))
-	}
-}
 
 const headLine = `{"format":"lockchaos-history","version":1,"scenario":"s","world":"local","system":"single","ttl":1000,` +
 	`"quorum":1,"workload":"counter","guard":"none","discipline":"trusting","faults":0}` + "\n"
@@ -106,7 +79,7 @@ func TestBrokenHistories(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%s\n    %v\n", c.name, err)
 	}
-	golden(t, "broken.txt", b.String())
+	golden.Check(t, "testdata/broken.txt", b.String())
 }
 
 func TestTruncatedTail(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"lockchaos/history"
 	"lockchaos/host"
+	"lockchaos/internal/redistest"
 	"lockchaos/locks"
 )
 
@@ -95,7 +96,7 @@ func (p *pair) init(t *testing.T, change func(*host.Init)) {
 func (p *pair) votes(t *testing.T, id int64, n int) []string {
 	t.Helper()
 	var list []string
-	until(t, fmt.Sprintf("%d votes have come", n), func() bool {
+	redistest.Until(t, fmt.Sprintf("%d votes have come", n), func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		list = nil
@@ -111,19 +112,19 @@ func (p *pair) votes(t *testing.T, id int64, n int) []string {
 }
 
 func TestServerOverRedis(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Start(t)
 	a, b := newPair(host.Dial), newPair(host.Dial)
 	defer a.close(t)
 	defer b.close(t)
 	for _, p := range []*pair{a, b} {
-		p.init(t, func(i *host.Init) { i.Nodes = []string{s.addr} })
+		p.init(t, func(i *host.Init) { i.Nodes = []string{s.Addr} })
 	}
 	got, word := a.do(t, host.Request{Op: host.OpAcquire, Lock: "L"})
 	if word != "ok" || got.Owner == "" || got.Token != 1 || got.ValidityMS <= 0 || got.ValidityMS > 10_000 {
 		t.Errorf("acquire: %s, %+v", word, got)
 	}
 	grant := got.ID
-	if v := s.value(t, "L"); v != got.Owner {
+	if v := s.Value(t, "L"); v != got.Owner {
 		t.Errorf("the node holds it for %q, the host said %q", v, got.Owner)
 	}
 	for _, c := range []struct {
@@ -154,10 +155,10 @@ func TestServerOverRedis(t *testing.T) {
 
 // A host that lost its lock behind its back believes on until it is told.
 func TestLossIsNoticed(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Start(t)
 	p := newPair(host.Dial)
 	defer p.close(t)
-	p.init(t, func(i *host.Init) { i.Nodes = []string{s.addr} })
+	p.init(t, func(i *host.Init) { i.Nodes = []string{s.Addr} })
 	g, _ := p.do(t, host.Request{Op: host.OpAcquire, Lock: "L"})
 	if err := s.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
@@ -234,15 +235,15 @@ func (broken) Get(context.Context) (redis.Conn, error) {
 // Each node's answer is told as a vote.
 func TestVotes(t *testing.T) {
 	var addrs []string
-	var servers []*server
+	var servers []*redistest.Server
 	for range 5 {
-		s := startRedis(t)
-		servers, addrs = append(servers, s), append(addrs, s.addr)
+		s := redistest.Start(t)
+		servers, addrs = append(servers, s), append(addrs, s.Addr)
 	}
 	if err := servers[1].Set(t.Context(), "L", "foreign", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	servers[3].kill()
+	servers[3].Kill()
 	p := newPair(host.Dial)
 	defer p.close(t)
 	p.init(t, func(i *host.Init) {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	goredislib "github.com/redis/go-redis/v9"
 
+	"lockchaos/internal/redistest"
 	"lockchaos/locks"
 )
 
@@ -18,15 +19,15 @@ const ttl = 10 * time.Second
 // rig is one lock system over servers of its own.
 type rig struct {
 	locks.System
-	servers []*server
+	servers []*redistest.Server
 	pools   []redis.Pool
 }
 
 func newRig(t *testing.T, s locks.System) *rig {
 	r := &rig{System: s}
 	for range s.Nodes {
-		srv := startRedis(t)
-		client := goredislib.NewClient(&goredislib.Options{Addr: srv.addr, MaxRetries: -1, DialerRetries: 1, ReadTimeout: time.Second})
+		srv := redistest.Start(t)
+		client := goredislib.NewClient(&goredislib.Options{Addr: srv.Addr, MaxRetries: -1, DialerRetries: 1, ReadTimeout: time.Second})
 		t.Cleanup(func() { client.Close() })
 		r.servers = append(r.servers, srv)
 		r.pools = append(r.pools, goredis.NewPool(client))
@@ -72,7 +73,7 @@ func (r *rig) held(t *testing.T, owner string) int {
 	t.Helper()
 	n := 0
 	for _, s := range r.servers {
-		if s.value(t, "L") == owner {
+		if s.Value(t, "L") == owner {
 			n++
 		}
 	}
@@ -154,7 +155,7 @@ func TestExpiry(t *testing.T) {
 			c.TTL = 200 * time.Millisecond
 			c.Options.TimeoutFactor = ptr(0.9) // of redsync; its own, 10 ms, is short for a busy machine
 		}))
-		until(t, "the lock has expired", func() bool { return r.held(t, "") == r.Nodes })
+		redistest.Until(t, "the lock has expired", func() bool { return r.held(t, "") == r.Nodes })
 		_, err := g.Extend(t.Context())
 		want(t, "extend", err, locks.ErrLost, true)
 		want(t, "release", g.Release(t.Context()), locks.ErrLost, true)
@@ -182,7 +183,7 @@ func TestForeign(t *testing.T) {
 		err = old.Release(t.Context())
 		if r.Name == "single-bare-del" {
 			if err != nil || r.held(t, "") != 1 {
-				t.Errorf("a bare DEL: %v, and the lock holds %q, want it gone", err, r.servers[0].value(t, "L"))
+				t.Errorf("a bare DEL: %v, and the lock holds %q, want it gone", err, r.servers[0].Value(t, "L"))
 			}
 			return
 		}
@@ -263,7 +264,7 @@ func TestServerDown(t *testing.T) {
 		l := r.locker(t)
 		g := r.acquire(t, l)
 		for _, s := range r.servers[:r.Quorum()] {
-			s.kill()
+			s.Kill()
 		}
 		_, err := l.Acquire(t.Context())
 		// One node: nothing was sent. Many: some may have heard of it.
@@ -282,11 +283,11 @@ func TestServerHangs(t *testing.T) {
 		}
 		l := r.locker(t)
 		r.acquire(t, r.locker(t, func(c *locks.Config) { c.Name = "warm" }))
-		r.servers[0].stopped(t, func() {
+		r.servers[0].Stopped(t, func() {
 			_, err := l.Acquire(t.Context())
 			want(t, "acquire", err, locks.ErrUnavailable, false)
 		})
-		until(t, "the server has done it all the same", func() bool { return r.servers[0].value(t, "L") != "" || r.Name == "redsync-single" })
+		redistest.Until(t, "the server has done it all the same", func() bool { return r.servers[0].Value(t, "L") != "" || r.Name == "redsync-single" })
 	})
 }
 

@@ -43,8 +43,8 @@ func TestRedlockMinority(t *testing.T) {
 		t.Errorf("%d nodes still hold the other's lock, want 2", n)
 	}
 
-	r.servers[0].kill()
-	r.servers[1].kill()
+	r.servers[0].Kill()
+	r.servers[1].Kill()
 	r.servers = r.servers[2:]
 	g = r.acquire(t, r.locker(t))
 	if n := r.held(t, g.Owner); n != 3 {

@@ -2,36 +2,15 @@ package report
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"lockchaos/checker"
+	"lockchaos/internal/golden"
 	"lockchaos/results"
 	"lockchaos/scenario"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs, see -update.\ngot:\n%s\nexpected:\n%s", path, got, want)
-	}
-}
 
 func assess(system, experiment, guard string, trial int, o checker.Outcome, findings ...checker.Finding) *results.Assessment {
 	name := system + "/" + experiment
@@ -73,7 +52,7 @@ func TestTerminal(t *testing.T) {
 			if err := Terminal(&b, all(), "results/runs/x", width); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name, b.String())
+			golden.Check(t, "testdata/"+name+".golden", b.String())
 			for line := range strings.Lines(b.String()) {
 				if strings.ContainsAny(line, "\x1b\x00") {
 					t.Errorf("a control character came through: %q", line)
@@ -125,7 +104,7 @@ func TestProgress(t *testing.T) {
 				p.Started(a.Key)
 				p.Finished(a, 1500*time.Millisecond)
 			}
-			golden(t, name, strings.ReplaceAll(b.String(), "\r\x1b[K", "\n")) // a line for each redraw
+			golden.Check(t, "testdata/"+name+".golden", strings.ReplaceAll(b.String(), "\r\x1b[K", "\n")) // a line for each redraw
 		})
 	}
 }

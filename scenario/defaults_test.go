@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lockchaos/history"
+	"lockchaos/internal/golden"
 	"lockchaos/scenario"
 )
 
@@ -24,7 +25,7 @@ expect: {none: {outcome: safe}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "defaults.json", string(b))
+	golden.Check(t, "testdata/defaults.json", string(b))
 	again, err := scenario.Parse(b, s.File) // JSON is YAML
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package scenario_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,35 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"lockchaos/internal/golden"
 	"lockchaos/scenario"
 	"lockchaos/scenarios"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-		i := 0
-		for i < len(g) && i < len(w) && g[i] == w[i] {
-			i++
-		}
-		t.Errorf("%s differs from line %d on; look at it, and run go test -update if what comes now is right:\n%s",
-			path, i+1, strings.Join(g[min(i, len(g)):min(i+5, len(g))], "\n"))
-	}
-}
 
 // good is a scenario with nearly every key.
 const good = `name: single/x
@@ -274,7 +248,7 @@ func TestBadScenarios(t *testing.T) {
 		}
 		b.WriteString("\n")
 	}
-	golden(t, "bad.txt", b.String())
+	golden.Check(t, "testdata/bad.txt", b.String())
 }
 
 // What looks odd, and is right.

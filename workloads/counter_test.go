@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockchaos/history"
+	"lockchaos/internal/golden"
 	"lockchaos/workloads"
 )
 
@@ -131,7 +132,7 @@ func TestCounter(t *testing.T) {
 			fmt.Fprintf(&b, "    %s over\n\n", time.Since(s.start))
 		})
 	}
-	golden(t, "counter.txt", b.String())
+	golden.Check(t, "testdata/counter.txt", b.String())
 }
 
 // Without pauses a counter still notices the end of the run.

@@ -3,10 +3,8 @@ package workloads_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,34 +15,10 @@ import (
 	goredislib "github.com/redis/go-redis/v9"
 
 	"lockchaos/history"
+	"lockchaos/internal/golden"
+	"lockchaos/internal/redistest"
 	"lockchaos/workloads"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-		i := 0
-		for i < len(g) && i < len(w) && g[i] == w[i] {
-			i++
-		}
-		t.Errorf("%s differs from line %d on; look at it, and run go test -update if what comes now is right:\n%s",
-			path, i+1, strings.Join(g[min(i, len(g)):min(i+5, len(g))], "\n"))
-	}
-}
 
 func pool(t *testing.T, addr string) redis.Pool {
 	client := goredislib.NewClient(&goredislib.Options{
@@ -54,9 +28,9 @@ func pool(t *testing.T, addr string) redis.Pool {
 	return goredis.NewPool(client)
 }
 
-func newResource(t *testing.T, s *server, guard string) *workloads.RedisResource {
+func newResource(t *testing.T, s *redistest.Server, guard string) *workloads.RedisResource {
 	t.Helper()
-	p := pool(t, s.addr)
+	p := pool(t, s.Addr)
 	r, err := workloads.NewRedisResource(t.Context(), guard, func(string) redis.Pool { return p }, p)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +116,7 @@ func play(t *testing.T, r *workloads.RedisResource, steps []string) string {
 }
 
 func TestGuards(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Start(t)
 	var b strings.Builder
 	for _, story := range stories {
 		for guard := range strings.FieldsSeq(story.guards) {
@@ -153,12 +127,12 @@ func TestGuards(t *testing.T) {
 			fmt.Fprintf(&b, "# %s\n  guard %s\n%s\n", story.name, guard, play(t, r, story.steps))
 		}
 	}
-	golden(t, "guards.txt", b.String())
+	golden.Check(t, "testdata/guards.txt", b.String())
 }
 
 // A resource that is new has an empty ledger and a counter of 0.
 func TestEmpty(t *testing.T) {
-	r := newResource(t, startRedis(t), history.GuardNone)
+	r := newResource(t, redistest.Start(t), history.GuardNone)
 	entries, err := r.Ledger(t.Context())
 	if err != nil || len(entries) != 0 {
 		t.Errorf("ledger %v, %v", entries, err)
@@ -170,7 +144,7 @@ func TestEmpty(t *testing.T) {
 
 // The ledger comes in pages; none of the entries may be lost, or come twice.
 func TestLongLedger(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Start(t)
 	r := newResource(t, s, history.GuardNone)
 	fill := goredislib.NewScript(`
 for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do
@@ -195,7 +169,7 @@ end`)
 }
 
 func TestBrokenLedger(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Start(t)
 	r := newResource(t, s, history.GuardNone)
 	if err := s.RPush(t.Context(), "counter:ledger", `{"op":1}`, "garbage").Err(); err != nil {
 		t.Fatal(err)
@@ -208,7 +182,7 @@ func TestBrokenLedger(t *testing.T) {
 
 // A restarted resource knows no scripts any more.
 func TestScriptsForgotten(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Start(t)
 	r := newResource(t, s, history.GuardNone)
 	if err := s.ScriptFlush(t.Context()).Err(); err != nil {
 		t.Fatal(err)
@@ -228,20 +202,20 @@ func TestUnknownGuard(t *testing.T) {
 
 // What is certain about an attempt that got no answer.
 func TestUnreachable(t *testing.T) {
-	s := startRedis(t)
+	s := redistest.Start(t)
 	r := newResource(t, s, history.GuardNone)
 	a := workloads.Attempt{Op: 1, Host: "w1", Value: 7}
-	s.stopped(t, func() {
+	s.Stopped(t, func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		if got := r.Write(ctx, a); got.Result != history.Unknown || got.Text == "" {
 			t.Errorf("of a server that hangs: %+v, want unknown", got)
 		}
 	})
-	until(t, "the write is done all the same", func() bool { return s.value(t, "counter") == "7" })
-	s.kill()
-	until(t, "its port refuses", func() bool {
-		c, err := net.Dial("tcp", s.addr)
+	redistest.Until(t, "the write is done all the same", func() bool { return s.Value(t, "counter") == "7" })
+	s.Kill()
+	redistest.Until(t, "its port refuses", func() bool {
+		c, err := net.Dial("tcp", s.Addr)
 		if err == nil {
 			c.Close()
 		}
@@ -260,7 +234,7 @@ func TestUnreachable(t *testing.T) {
 	if _, err := r.Final(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "read the counter: ") {
 		t.Errorf("final: %v", err)
 	}
-	p := pool(t, s.addr)
+	p := pool(t, s.Addr)
 	if _, err := workloads.NewRedisResource(t.Context(), history.GuardNone, func(string) redis.Pool { return p }, p); err == nil {
 		t.Error("a resource is made where no server is")
 	}

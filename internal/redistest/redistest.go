@@ -1,4 +1,5 @@
-package workloads_test
+// Package redistest starts a real redis-server for a test. Only tests import it.
+package redistest
 
 import (
 	"bufio"
@@ -17,11 +18,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// server is a redis-server of a test's own, which ends with the test, or with
+// Server is a redis-server of a test's own, which ends with the test, or with
 // the test process.
-type server struct {
+type Server struct {
 	*redis.Client // past all that is under test
-	addr          string
+	Addr          string
 	cmd           *exec.Cmd
 }
 
@@ -38,12 +39,13 @@ func init() {
 	}()
 }
 
-func startRedis(t testing.TB) *server {
+// Start starts a server on a free port, and returns when it is ready.
+func Start(t testing.TB) *Server {
 	t.Helper()
 	var err error
 	for range 5 { // another may take the port first
-		var s *server
-		if s, err = tryRedis(t); err == nil {
+		var s *Server
+		if s, err = try(t); err == nil {
 			return s
 		}
 	}
@@ -51,7 +53,7 @@ func startRedis(t testing.TB) *server {
 	return nil
 }
 
-func tryRedis(t testing.TB) (*server, error) {
+func try(t testing.TB) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -69,8 +71,8 @@ func tryRedis(t testing.TB) (*server, error) {
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	s := &server{addr: addr, cmd: cmd}
-	t.Cleanup(s.kill)
+	s := &Server{Addr: addr, cmd: cmd}
+	t.Cleanup(s.Kill)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "Ready to accept connections") {
@@ -83,14 +85,14 @@ func tryRedis(t testing.TB) (*server, error) {
 	return nil, errors.New("redis-server ended before it was ready")
 }
 
-// kill may be called twice.
-func (s *server) kill() {
+// Kill may be called twice.
+func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// stopped stops the server while f runs.
-func (s *server) stopped(t testing.TB, f func()) {
+// Stopped stops the server while f runs.
+func (s *Server) Stopped(t testing.TB, f func()) {
 	t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -99,8 +101,8 @@ func (s *server) stopped(t testing.TB, f func()) {
 	f()
 }
 
-// value is what a key holds; "" if it is not there.
-func (s *server) value(t testing.TB, key string) string {
+// Value is what a key holds; "" if it is not there.
+func (s *Server) Value(t testing.TB, key string) string {
 	t.Helper()
 	v, err := s.Get(t.Context(), key).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -109,8 +111,8 @@ func (s *server) value(t testing.TB, key string) string {
 	return v
 }
 
-// until polls for a condition.
-func until(t testing.TB, what string, ok func() bool) {
+// Until polls for a condition.
+func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, fmt.Errorf("waiting until %s", what))
 	defer cancel()
