@@ -33,8 +33,9 @@ func TestWrongSimulations(t *testing.T) {
 	}{
 		"seeds backwards":       {[]string{"run", "--on", "sim", "--seeds", "5-1"}, `--seeds "5-1"`},
 		"no seeds":              {[]string{"run", "--on", "sim", "--seeds", "x"}, `--seeds "x"`},
+		"named, for the sim":    {[]string{"run", "redlock/hammer"}, "it is only for the world sim"},
 		"seeds on servers":      {[]string{"run", "--seeds", "1-2"}, "--on sim"},
-		"not for this world":    {[]string{"run", "--on", "sim", external}, "none is for this world"},
+		"not for this world":    {[]string{"run", "--on", "sim", external}, "it is only for the world local"},
 		"external in the sim":   {[]string{"run", "--on", "sim", local}, "cannot run in the simulation"},
 		"replay of nothing":     {[]string{"replay", t.TempDir()}, "no run directory"},
 		"shrink of nothing":     {[]string{"shrink", t.TempDir()}, "no run directory"},
@@ -109,6 +110,42 @@ func TestShrink(t *testing.T) {
 	_, cmd, _ := strings.Cut(c.out.String(), "repeat: ./chaos ")
 	command(t, append(strings.Fields(cmd), "--results", t.TempDir())...).expect(t, results.ExitExpected, "stale-write")
 	command(t, "shrink", dirs[0], "--finding", "wedge").expect(t, results.ExitUsage, "does not give this finding: wedge")
+}
+
+// What a scenario must never give makes a sweep unexpected, and it says so.
+func TestSweepUnexpected(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../scenarios/redlock/hammer-retries.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "never.yaml")
+	write(t, file, strings.NewReplacer("never: [", "never: [double-grant, ", "name: redlock/hammer-retries", "name: mine").Replace(string(b)))
+	command(t, "run", file, "--on", "sim", "--seeds", "3-3").expect(t, results.ExitUnexpected,
+		"double-grant/stale-message was found, first in seed 3, and never must be",
+		"repeat: ./chaos run "+file+" --on sim --guard version --seed 3")
+}
+
+// A long run in virtual time sees no signal, and ends soon after one all the same.
+func TestSimulationInterrupted(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "long.yaml")
+	write(t, file, "lock: {system: redlock, ttl: 500ms}\nhosts: 5\nworkload: {kind: counter, rounds: 150000, work: 1ms}\n"+
+		"guards: [none]\ndeadline: 20h\nexpect: {none: {outcome: safe}}\n")
+	root := t.TempDir()
+	c := command(t, "run", file, "--on", "sim", "--results", root)
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !eventually(t, func() bool { return histories(t, root) != "" }) {
+		t.Error("the run does not get going")
+	}
+	if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.wait(t); code != results.ExitInterrupted {
+		t.Errorf("exit code %d: %s", code, c.errOut.String())
+	}
 }
 
 // The children of a sweep end with it.
