@@ -103,7 +103,11 @@ func (j *judge) tellStaleHolder(g1, g2 *grant, to edge, lasted time.Duration) st
 }
 
 func (j *judge) tellStaleWrite(e effect, g2 *grant) string {
-	s := fmt.Sprintf("%s; %s got it at %s; ", j.tellGrant(e.g, e.after), g2.host, j.at(g2.ret()))
+	first := j.tellGrant(e.g, e.after)
+	if j.overtaken[e.g.index] { // the lock was promised to both: told as the double grant is
+		first = j.tellOvertaken(e.g, g2, j.r.cause(e.g, g2))
+	}
+	s := fmt.Sprintf("%s; %s got it at %s; ", first, g2.host, j.at(g2.ret()))
 	if pos(e.op.call) < g2.returned() { // only the ledger shows when it arrived
 		return s + fmt.Sprintf("the write of %d that %s had sent at %s arrived after that and was accepted", e.value, e.g.host, j.at(e.op.call))
 	}
