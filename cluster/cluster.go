@@ -138,3 +138,22 @@ type Counts struct {
 	HeldCommands             int64 // requests that a rule matched and held
 	Connections              int64 // opened
 }
+
+// Backed starts to watch links. The returned function says how many of them
+// have carried bytes both ways since.
+func Backed(links []Link) func() int {
+	before := make([]Counts, len(links))
+	for i, l := range links {
+		before[i] = l.Counts()
+	}
+	return func() int {
+		n := 0
+		for i, l := range links {
+			now := l.Counts()
+			if now.RequestBytes > before[i].RequestBytes && now.ReplyBytes > before[i].ReplyBytes {
+				n++
+			}
+		}
+		return n
+	}
+}

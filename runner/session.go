@@ -121,10 +121,7 @@ func result(do history.Do, e *host.Error) history.Result {
 
 // Acquire tries once.
 func (s *session) Acquire(ctx context.Context) (*workloads.Grant, error) {
-	before := make([]cluster.Counts, len(s.links))
-	for i, l := range s.links {
-		before[i] = l.Counts()
-	}
+	backed := cluster.Backed(s.links)
 	ret, err := s.step(ctx, history.Event{Do: history.Acquire}, func(ret *history.Event) error {
 		reply, err := s.ask(ctx, host.OpAcquire, 0, ret)
 		if err != nil || ret.Result != history.OK {
@@ -137,7 +134,7 @@ func (s *session) Acquire(ctx context.Context) (*workloads.Grant, error) {
 			return fmt.Errorf("host %s: %w: a grant without validity_ms, and its discipline is to check its lease", s.name, host.ErrProtocol)
 		}
 		ret.Owner, ret.Token, ret.Grant = reply.Owner, reply.Token, ret.Op
-		ret.Backed = s.backed(before)
+		ret.Backed = backed()
 		s.watch(ctx, ret.Op)
 		return nil
 	})
@@ -145,18 +142,6 @@ func (s *session) Acquire(ctx context.Context) (*workloads.Grant, error) {
 		return nil, err
 	}
 	return &workloads.Grant{Op: ret.Op, Owner: ret.Owner, Token: ret.Token}, nil
-}
-
-// backed counts the nodes whose link carried bytes both ways since before.
-func (s *session) backed(before []cluster.Counts) int {
-	n := 0
-	for i, l := range s.links {
-		now := l.Counts()
-		if now.RequestBytes > before[i].RequestBytes && now.ReplyBytes > before[i].ReplyBytes {
-			n++
-		}
-	}
-	return n
 }
 
 // Check asks the host whether it believes.

@@ -231,7 +231,7 @@ func TestBacked(t *testing.T) {
 	t.Parallel()
 	c := up(t, world(cluster.HostSpec{Name: "w1"}))
 	ctx := deadline(t)
-	backed := c.Backed("w1")
+	backed := cluster.Backed([]cluster.Link{c.Link("w1", "n1"), c.Link("w1", "n2")})
 	if _, err := c.Link("w1", "n2").Probe(ctx); err != nil {
 		t.Fatal(err)
 	}

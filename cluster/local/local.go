@@ -208,41 +208,7 @@ func (c *Cluster) Direct(node string) redis.Pool {
 
 // NodeAddr is the address of a node itself. It stays over restarts.
 func (c *Cluster) NodeAddr(name string) (string, error) {
-	n, ok := c.nodes[name]
-	if !ok {
-		return "", fmt.Errorf("there is no node %q; %s", name, c.members())
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.port == nil {
-		return "", fmt.Errorf("node %s: the cluster is closed", name)
-	}
-	return n.port.addr(), nil
-}
-
-// Backed starts to watch a host's links to the lock nodes. The returned
-// function says how many of them have carried bytes both ways since.
-func (c *Cluster) Backed(host string) func() int {
-	type watched struct {
-		link *Link
-		was  cluster.Counts
-	}
-	var list []watched
-	for _, n := range c.spec.Nodes {
-		if l := c.links[pair{host, n.Name}]; l != nil && n.Name != cluster.Resource {
-			list = append(list, watched{l, l.Counts()})
-		}
-	}
-	return func() int {
-		n := 0
-		for _, w := range list {
-			now := w.link.Counts()
-			if now.RequestBytes > w.was.RequestBytes && now.ReplyBytes > w.was.ReplyBytes {
-				n++
-			}
-		}
-		return n
-	}
+	return c.withNode(name, func(n *node) (string, error) { return n.port.addr(), nil })
 }
 
 // closeTimeout bounds the calls of Toxiproxy when a cluster is closed.
