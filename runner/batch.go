@@ -58,9 +58,6 @@ var ErrNothing = errors.New("nothing to run: no scenario has such a guard")
 func (b Batch) plan() []planned {
 	var plan []planned
 	for _, s := range b.Scenarios {
-		if !s.RunsOn(b.WorldName) {
-			continue
-		}
 		guards := b.GuardsOf(s)
 		for _, g := range guards {
 			for t := range b.Trials {
@@ -78,8 +75,12 @@ func (b Batch) plan() []planned {
 	return plan
 }
 
-// GuardsOf lists the guards of a scenario that are asked for.
+// GuardsOf lists the guards of a scenario that are asked for: none where it is
+// not for this world.
 func (b Batch) GuardsOf(s *scenario.Scenario) []string {
+	if !s.RunsOn(b.WorldName) {
+		return nil
+	}
 	if len(b.Guards) == 0 {
 		return s.Guards
 	}

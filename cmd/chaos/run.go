@@ -45,7 +45,7 @@ func runCommand() *cobra.Command {
 			"  chaos run 'redlock/*' --guard none\n  chaos run my-scenario.yaml --results /tmp/runs",
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args, cmd.OutOrStdout()) },
 	}
-	cmd.Flags().StringVar(&f.on, "on", "local", "the world: local (real servers on this machine) or sim (virtual time, needs nothing installed)")
+	cmd.Flags().StringVar(&f.on, "on", scenario.Local, "the world: local (real servers on this machine) or sim (virtual time, needs nothing installed)")
 	cmd.Flags().IntVar(&f.trials, "trials", 1, "how often each run is done")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "runs at a time (default: two a processor; one a processor for --seeds)")
 	cmd.Flags().StringSliceVar(&f.guards, "guard", nil, "only these guards (default: all of each scenario)")
@@ -150,7 +150,7 @@ func outcome(as []*results.Assessment) error {
 }
 
 func (f runFlags) check() error {
-	if f.on != "local" && f.on != scenario.Simulation {
+	if f.on != scenario.Local && f.on != scenario.Simulation {
 		return fmt.Errorf("--on %q: expected local or sim", f.on)
 	}
 	if f.trials < 1 {
@@ -186,10 +186,7 @@ func other(world string) string {
 
 // guardsOf lists the guards of a scenario that are asked for, in this world.
 func (f runFlags) guardsOf(s *scenario.Scenario) []string {
-	if !s.RunsOn(f.on) {
-		return nil
-	}
-	return runner.Batch{Guards: f.guards}.GuardsOf(s)
+	return runner.Batch{WorldName: f.on, Guards: f.guards}.GuardsOf(s)
 }
 
 // find resolves the arguments; none is the whole catalogue.
