@@ -41,6 +41,8 @@ const (
 type NodeSpec struct {
 	Name        string
 	Persistence string // PersistNone where empty
+	// Clock asks for a node whose clock can be set.
+	Clock bool
 }
 
 // HostSpec is one host.
@@ -84,6 +86,13 @@ type NodeControl interface {
 	CrashNode(ctx context.Context, name string) (proof string, err error)
 	// StartNode starts a crashed node again and waits until it answers.
 	StartNode(ctx context.Context, name string) (proof string, err error)
+}
+
+// Commander sends commands to nodes past all links, as an operator would.
+type Commander interface {
+	// Command returns the node's reply: nil, a string, an int64, or a list of these.
+	// An error that the node answers is an error.
+	Command(ctx context.Context, node string, args ...any) (any, error)
 }
 
 // Pacer is a world in which what happens at one instant has no order. Pace makes

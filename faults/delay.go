@@ -6,14 +6,35 @@ import (
 	"time"
 
 	"lockchaos/cluster"
+	"lockchaos/locks"
 )
 
 var delay = Kind{
 	Name: "delay", About: "adds latency to each direction of the links",
-	Hosts: true, Nodes: true, Heals: true, Latency: true,
+	Hosts: true, Nodes: true, Heals: true, Takes: []string{"latency", "jitter"},
+	check: checkDelay,
+	draw: func(d *drawer, s *Spec) {
+		s.Latency = locks.Duration(d.about(50 * time.Millisecond))
+		s.Jitter = s.Latency / 2
+	},
 	make: func(c Controls, s Spec, id string) Fault {
 		return &delayed{newLinks(c, s, id), s.Latency.D(), s.Jitter.D()}
 	},
+}
+
+// mostLatency is what a fault can still prove in the time that it has.
+const mostLatency = locks.Duration(5 * time.Second)
+
+func checkDelay(s Spec) error {
+	switch {
+	case s.Latency <= 0:
+		return &KeyError{"", "delay needs a latency"}
+	case s.Latency > mostLatency:
+		return &KeyError{"latency", fmt.Sprintf("%s, expected at most %s", s.Latency, mostLatency)}
+	case s.Jitter < 0 || s.Jitter >= s.Latency:
+		return &KeyError{"jitter", fmt.Sprintf("%s, expected 0 or more, and below the latency", s.Jitter)}
+	}
+	return nil
 }
 
 type delayed struct {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,13 @@ type Spec struct {
 	// Latency and Jitter are for delay.
 	Latency locks.Duration `yaml:"latency,omitempty"`
 	Jitter  locks.Duration `yaml:"jitter,omitempty"`
+	// By is how far a clock jumps, back where it is below 0; Rate how fast it runs.
+	By   locks.Duration `yaml:"by,omitempty"`
+	Rate float64        `yaml:"rate,omitempty"`
+	// How names one of the ways in which a fault can be done.
+	How string `yaml:"how,omitempty"`
+	// Down is how long a server stays down before it is started again.
+	Down locks.Duration `yaml:"down,omitempty"`
 
 	// Optional says that it may find nothing to do, as a hold that no message meets;
 	// it is then recorded as idle, and proves nothing either way.
@@ -51,6 +59,7 @@ const DefaultMost = 10 * time.Second
 type Controls interface {
 	cluster.HostControl
 	cluster.NodeControl
+	cluster.Commander
 	Link(host, node string) cluster.Link
 }
 
@@ -80,10 +89,53 @@ type Kind struct {
 	Hosts bool // done to hosts
 	Nodes bool // done to nodes; with Hosts too, to the links between them
 	Heals bool // has an end of its own: until or for
-	// Direction, Commands and Latency tell whether it takes these keys.
-	Direction, Commands, Latency bool
+	// Takes are the keys of a Spec that only some kinds take, and this one does.
+	Takes []string
 
-	make func(Controls, Spec, string) Fault
+	make  func(Controls, Spec, string) Fault
+	check func(Spec) error     // of the values of its keys; nil where there is nothing to say
+	draw  func(*drawer, *Spec) // fills in its keys for a hammer; nil where it takes none
+}
+
+// Check reports what is wrong with the keys that only some kinds take.
+func (k Kind) Check(s Spec) error {
+	for _, key := range s.keys() {
+		if !slices.Contains(k.Takes, key) {
+			return &KeyError{key, fmt.Sprintf("%s takes no %s", k.Name, key)}
+		}
+	}
+	if k.check == nil {
+		return nil
+	}
+	return k.check(s)
+}
+
+// KeyError says which key of a Spec is wrong. Key is empty where one is missing.
+type KeyError struct{ Key, Message string }
+
+func (e *KeyError) Error() string { return e.Message }
+
+// keys are those that are given, of the keys that only some kinds take.
+func (s Spec) keys() []string {
+	var given []string
+	for _, k := range []struct {
+		name string
+		set  bool
+	}{
+		{"direction", s.Direction != "" && s.Direction != string(cluster.Both)},
+		{"commands", len(s.Commands) > 0},
+		{"latency", s.Latency != 0},
+		{"jitter", s.Jitter != 0},
+		{"by", s.By != 0},
+		{"rate", s.Rate != 0},
+		{"how", s.How != ""},
+		{"down", s.Down != 0},
+	} {
+		if k.set {
+			given = append(given, k.name)
+		}
+	}
+	return given
 }
 
 // Link tells whether the fault is done to links.

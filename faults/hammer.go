@@ -97,25 +97,28 @@ func (d *drawer) spec(k Kind, at, long time.Duration) (Spec, bool) {
 	switch {
 	case k.Link():
 		s.Hosts, s.Nodes = d.some(d.hosts), d.some(d.nodes)
-		d.link(k, &s)
+		d.rest(k, &s)
 		return s, true
 	case k.Hosts:
 		s.Hosts = d.one(d.hosts, at, at+long)
+		d.rest(k, &s)
 		return s, s.Hosts != nil
 	default:
 		s.Nodes = d.one(d.nodes, at, at+long)
+		d.rest(k, &s)
 		return s, s.Nodes != nil
 	}
 }
 
-func (d *drawer) link(k Kind, s *Spec) {
-	if k.Direction {
-		s.Direction = []string{"both", "requests", "replies"}[d.rng.IntN(3)]
+// rest draws the keys that only this kind takes.
+func (d *drawer) rest(k Kind, s *Spec) {
+	if k.draw != nil {
+		k.draw(d, s)
 	}
-	if k.Latency {
-		s.Latency = locks.Duration(d.about(50 * time.Millisecond))
-		s.Jitter = s.Latency / 2
-	}
+}
+
+func drawDirection(d *drawer, s *Spec) {
+	s.Direction = []string{"both", "requests", "replies"}[d.rng.IntN(3)]
 }
 
 // one draws a target that is neither stopped nor down at the time. A node or

@@ -10,7 +10,8 @@ import (
 
 var hold = Kind{
 	Name: "hold", About: "delivers requests or replies only at its end, optionally only those of some commands",
-	Hosts: true, Nodes: true, Heals: true, Direction: true, Commands: true,
+	Hosts: true, Nodes: true, Heals: true, Takes: []string{"direction", "commands"},
+	check: checkHold, draw: drawDirection,
 	make: func(c Controls, s Spec, id string) Fault {
 		r := cluster.Rule{Direction: cluster.Direction(s.Direction)}
 		for _, name := range s.Commands {
@@ -18,6 +19,18 @@ var hold = Kind{
 		}
 		return &held{newLinks(c, s, id), r}
 	},
+}
+
+func checkHold(s Spec) error {
+	if len(s.Commands) > 0 && s.Direction != string(cluster.Requests) {
+		return &KeyError{"commands", "commands are matched in requests, set direction: requests"}
+	}
+	for i, c := range s.Commands {
+		if c == "" || strings.ContainsAny(c, " \t") {
+			return &KeyError{fmt.Sprintf("commands[%d]", i), fmt.Sprintf("%q, expected the name of a Redis command", c)}
+		}
+	}
+	return nil
 }
 
 type held struct {

@@ -9,7 +9,7 @@ import (
 
 var partition = Kind{
 	Name: "partition", About: "lets no byte cross the links; what was sent meanwhile is lost",
-	Hosts: true, Nodes: true, Heals: true, Direction: true,
+	Hosts: true, Nodes: true, Heals: true, Takes: []string{"direction"}, draw: drawDirection,
 	make: func(c Controls, s Spec, id string) Fault {
 		return &partitioned{newLinks(c, s, id), cluster.Direction(s.Direction)}
 	},

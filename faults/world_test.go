@@ -125,6 +125,10 @@ func (w *world) StartNode(_ context.Context, n string) (string, error) {
 	return w.do("start", n, "new run id", true)
 }
 
+func (w *world) Command(_ context.Context, n string, args ...any) (any, error) {
+	return w.do(strings.TrimSpace(fmt.Sprintln(args...)), n, "OK", false)
+}
+
 func (w *world) Link(host, node string) cluster.Link { return w.link(host, node) }
 
 func (w *world) link(host, node string) *link {

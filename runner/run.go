@@ -31,6 +31,7 @@ type Cluster interface {
 	cluster.Cluster
 	cluster.HostControl
 	cluster.NodeControl
+	cluster.Commander
 }
 
 // Run is one run of a scenario, with one guard.

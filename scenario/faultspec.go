@@ -1,13 +1,11 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"lockchaos/faults"
-	"lockchaos/locks"
 )
 
 func (s *Scenario) validateFaults() *problem {
@@ -19,9 +17,6 @@ func (s *Scenario) validateFaults() *problem {
 	return nil
 }
 
-// mostLatency is what a fault can still prove in the time that it has.
-const mostLatency = locks.Duration(5 * time.Second)
-
 func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 	kind, ok := faults.Find(f.Kind)
 	if !ok {
@@ -30,10 +25,6 @@ func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 	return first(
 		validateKeys(path, f, kind),
 		oneOf(path+".direction", f.Direction, directions),
-		must(len(f.Commands) == 0 || f.Direction == "requests", path+".commands", "commands are matched in requests, set direction: requests"),
-		must(!kind.Latency || f.Latency > 0, path, "%s needs a latency", f.Kind),
-		must(f.Latency <= mostLatency, path+".latency", "%s, expected at most %s", f.Latency, mostLatency),
-		must(f.Jitter >= 0 && (f.Jitter == 0 || f.Jitter < f.Latency), path+".jitter", "%s, expected 0 or more, and below the latency", f.Jitter),
 		s.validateTimes(path, f, kind),
 		s.validateTargets(path, f),
 	)
@@ -44,16 +35,23 @@ func validateKeys(path string, f faults.Spec, kind faults.Kind) *problem {
 	takes := func(yes, given bool, key string) *problem {
 		return must(yes || !given, path+"."+key, "%s takes no %s", f.Kind, key)
 	}
-	return first(
+	if p := first(
 		takes(kind.Hosts, len(f.Hosts) > 0, "hosts"),
 		takes(kind.Nodes, len(f.Nodes) > 0, "nodes"),
 		must(kind.Link() || !kind.Hosts || len(f.Hosts) > 0, path, "%s needs hosts", f.Kind),
 		must(kind.Link() || !kind.Nodes || len(f.Nodes) > 0, path, "%s needs nodes", f.Kind),
-		takes(kind.Direction, f.Direction != "both", "direction"),
-		takes(kind.Commands, len(f.Commands) > 0, "commands"),
-		takes(kind.Latency, f.Latency != 0, "latency"),
-		takes(kind.Latency, f.Jitter != 0, "jitter"),
-	)
+	); p != nil {
+		return p
+	}
+	err := kind.Check(f)
+	if err == nil {
+		return nil
+	}
+	var key *faults.KeyError
+	if errors.As(err, &key) && key.Key != "" {
+		path += "." + key.Key
+	}
+	return &problem{path, err.Error()}
 }
 
 func (s *Scenario) validateTimes(path string, f faults.Spec, kind faults.Kind) *problem {
@@ -88,11 +86,6 @@ func (s *Scenario) validateTargets(path string, f faults.Spec) *problem {
 	for i, n := range f.Nodes {
 		if p := s.nodeExists(fmt.Sprintf("%s.nodes[%d]", path, i), n); p != nil {
 			return p
-		}
-	}
-	for i, c := range f.Commands {
-		if c == "" || strings.ContainsAny(c, " \t") {
-			return &problem{fmt.Sprintf("%s.commands[%d]", path, i), fmt.Sprintf("%q, expected the name of a Redis command", c)}
 		}
 	}
 	return first(

@@ -195,3 +195,25 @@ func TestLogs(t *testing.T) {
 		}
 	}
 }
+
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	c := up(t, cluster.Spec{Nodes: []cluster.NodeSpec{{Name: "n1"}}})
+	for _, x := range []struct {
+		args []any
+		want string
+	}{
+		{[]any{"SET", "k", 7}, "OK <nil>"},
+		{[]any{"INCR", "k"}, "8 <nil>"},
+		{[]any{"GET", "none"}, "<nil> <nil>"},
+		{[]any{"LPUSH", "k", "v"}, "<nil> node n1: LPUSH: WRONGTYPE Operation against a key holding the wrong kind of value"},
+	} {
+		v, err := c.Command(deadline(t), "n1", x.args...)
+		if got := fmt.Sprint(v, " ", err); got != x.want {
+			t.Errorf("%v: got %s, want %s", x.args, got, x.want)
+		}
+	}
+	if _, err := c.Command(deadline(t), "n9", "PING"); err == nil || !strings.Contains(err.Error(), `there is no node "n9"`) {
+		t.Errorf("got %v", err)
+	}
+}

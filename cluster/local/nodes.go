@@ -6,10 +6,31 @@ import (
 	"fmt"
 	"syscall"
 
+	goredislib "github.com/redis/go-redis/v9"
+
 	"lockchaos/cluster"
 )
 
-var _ cluster.NodeControl = (*Cluster)(nil)
+var (
+	_ cluster.NodeControl = (*Cluster)(nil)
+	_ cluster.Commander   = (*Cluster)(nil)
+)
+
+// Command sends a command to a node past all links.
+func (c *Cluster) Command(ctx context.Context, name string, args ...any) (any, error) {
+	addr, err := c.NodeAddr(name)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.pools.client(addr).Do(ctx, args...).Result()
+	if errors.Is(err, goredislib.Nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %v: %w", name, args[0], err)
+	}
+	return v, nil
+}
 
 // PauseNode stops a node with SIGSTOP.
 func (c *Cluster) PauseNode(ctx context.Context, name string) (string, error) {

@@ -18,17 +18,25 @@ type pools struct {
 }
 
 func (p *pools) get(addr string) redis.Pool {
+	p.client(addr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if made, ok := p.made[addr]; ok {
-		return made
+	return p.made[addr]
+}
+
+// client is the go-redis client under the pool of that address.
+func (p *pools) client(addr string) *goredislib.Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, ok := p.clients[addr]; ok {
+		return c
 	}
 	if p.made == nil {
 		p.clients, p.made = map[string]*goredislib.Client{}, map[string]redis.Pool{}
 	}
 	p.clients[addr] = goredislib.NewClient(poolOptions(addr))
 	p.made[addr] = goredis.NewPool(p.clients[addr])
-	return p.made[addr]
+	return p.clients[addr]
 }
 
 func (p *pools) close() {

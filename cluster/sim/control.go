@@ -130,6 +130,19 @@ func (c *Cluster) StartNode(_ context.Context, name string) (string, error) {
 	return "run id " + s.node.RunID(), nil
 }
 
+// Command sends a command to a node at once, past all links.
+func (c *Cluster) Command(ctx context.Context, name string, args ...any) (any, error) {
+	s, err := c.server(name)
+	if err != nil {
+		return nil, err
+	}
+	v, err := direct{c, s}.do(ctx, args...)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %v: %w", name, args[0], err)
+	}
+	return v, nil
+}
+
 // direct reaches a node at once, past all links.
 type direct struct {
 	c *Cluster
