@@ -37,9 +37,17 @@ const (
 	PersistAlways   = "always"   // append-only file, fsync before each reply
 )
 
+// Role of a node.
+const (
+	RolePrimary  = ""         // a Redis that takes writes: a lock node by itself, or the first master
+	RoleReplica  = "replica"  // a Redis that follows the first master until a failover
+	RoleSentinel = "sentinel" // watches the master, and makes a replica the next one
+)
+
 // NodeSpec is one Redis node.
 type NodeSpec struct {
 	Name        string
+	Role        string
 	Persistence string // PersistNone where empty
 	// Clock asks for a node whose clock can be set.
 	Clock bool
@@ -86,6 +94,16 @@ type NodeControl interface {
 	CrashNode(ctx context.Context, name string) (proof string, err error)
 	// StartNode starts a crashed node again and waits until it answers.
 	StartNode(ctx context.Context, name string) (proof string, err error)
+}
+
+// Failovers is a cluster with replicas and Sentinels.
+type Failovers interface {
+	// Master is the name of the node that the majority of the Sentinels that answer calls the master.
+	Master(ctx context.Context) (node string, err error)
+	// AwaitFailover waits until the Sentinels call another node than old the
+	// master, and it says of itself that it is one. The proof names both, with
+	// their run ids, and the switch-master event that was seen.
+	AwaitFailover(ctx context.Context, old string) (proof string, err error)
 }
 
 // Commander sends commands to nodes past all links, as an operator would.

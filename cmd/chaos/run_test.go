@@ -164,6 +164,7 @@ workload: {kind: counter, rounds: 2, work: 1ms, discipline: checks-lease}
 guards: [none]
 faults:
   - {fault: pause-node, nodes: [n1], from: after w1 released, for: 500ms}
+needs: {after: {grants: 1}}
 demand: {during: {grants: 5}}
 expect:
   none: {outcome: safe}
