@@ -20,6 +20,7 @@ import (
 
 // Spec is one thing that goes wrong, from a trigger until another.
 type Spec struct {
+	// Kind is one of the kinds of fault below.
 	Kind string `yaml:"fault"`
 	// Hosts and Nodes are what it is done to. A fault of links takes both; an
 	// absent list means all hosts, or all lock nodes.

@@ -23,8 +23,9 @@ type Scenario struct {
 	// Worlds are those in which it makes sense: local, sim. Both where absent.
 	Worlds []string `yaml:"worlds,omitempty"`
 
-	Lock     Lock     `yaml:"lock"`
-	Nodes    Nodes    `yaml:"nodes,omitempty"`
+	Lock  Lock  `yaml:"lock"`
+	Nodes Nodes `yaml:"nodes,omitempty"`
+	// Hosts is how many lock clients there are, 1 to 50: w1, w2, …
 	Hosts    int      `yaml:"hosts"`
 	Workload Workload `yaml:"workload"`
 	// Guards are the guards at the resource; each is a run of its own.
@@ -58,8 +59,10 @@ type Scenario struct {
 
 // Lock is the lock system and its settings.
 type Lock struct {
-	System string         `yaml:"system"`
-	TTL    locks.Duration `yaml:"ttl"`
+	// System is one of the lock systems below, or external.
+	System string `yaml:"system"`
+	// TTL is the lease, in whole milliseconds.
+	TTL locks.Duration `yaml:"ttl"`
 	// Watchdog extends the lease every third of the TTL while the lock is held.
 	Watchdog bool `yaml:"watchdog,omitempty"`
 	// Command and NodeCount are for the system external: the host program, and
@@ -95,6 +98,7 @@ type Workload struct {
 
 // Expect is what must come out of a run.
 type Expect struct {
+	// Outcome is safe, violated or inconclusive; any, of a hammer.
 	Outcome string `yaml:"outcome" json:"outcome"`
 	// Findings must all be found, contained ones too. "double-grant/state-loss"
 	// also asks for the cause. Others that decide the outcome are unexpected
