@@ -61,5 +61,5 @@ func (c *Cluster) ahead(s *server) (time.Duration, error) {
 	if s.down || s.paused {
 		return 0, errors.New("the node does not run")
 	}
-	return s.node.Now().Sub(time.Now()), nil
+	return time.Until(s.node.Now()), nil
 }
