@@ -60,6 +60,7 @@ const DefaultMost = 10 * time.Second
 type Controls interface {
 	cluster.HostControl
 	cluster.NodeControl
+	cluster.ClockControl
 	cluster.Commander
 	Link(host, node string) cluster.Link
 }
@@ -90,6 +91,7 @@ type Kind struct {
 	Hosts bool // done to hosts
 	Nodes bool // done to nodes; with Hosts too, to the links between them
 	Heals bool // has an end of its own: until or for
+	Clock bool // sets the clocks of its nodes
 	// Takes are the keys of a Spec that only some kinds take, and this one does.
 	Takes []string
 
@@ -146,6 +148,7 @@ func (k Kind) Link() bool { return k.Hosts && k.Nodes }
 func Kinds() []Kind {
 	return []Kind{
 		pauseHost, killHost, pauseNode, crashNode, restartNode, partition, hold, delay, reset,
+		clockJump, clockRate,
 	}
 }
 

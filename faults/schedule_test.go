@@ -134,6 +134,8 @@ const everyKind = `faults:
 - {fault: hold, hosts: [w1], nodes: [n1, n2], from: after w1 read, until: after w1 wrote}
 - {fault: delay, hosts: [w1], nodes: [n1, n2], latency: 10ms, jitter: 2ms, from: after w1 read, until: after w1 wrote}
 - {fault: reset, hosts: [w1], nodes: [n1, n2], from: after w1 read}
+- {fault: clock-jump, nodes: [n1, n2], by: -2s, from: after w1 read}
+- {fault: clock-rate, nodes: [n1, n2], rate: 1.1, from: after w1 read, until: after w1 wrote}
 `
 
 // A fault whose effect was not seen is never recorded as proved; one whose end
@@ -154,7 +156,7 @@ func TestProofs(t *testing.T) {
 			var b strings.Builder
 			for _, spec := range specs {
 				kind, _ := Find(spec.Kind)
-				if mode == leaky && spec.Kind != "partition" || mode == ends && !kind.Heals || mode == mute && (kind.Link() || !kind.Nodes) {
+				if mode == leaky && spec.Kind != "partition" || mode == ends && !kind.Heals || mode == mute && (kind.Link() || !kind.Nodes || spec.Kind == "clock-jump") {
 					continue
 				}
 				synctest.Test(t, func(t *testing.T) {

@@ -125,6 +125,13 @@ func (w *world) StartNode(_ context.Context, n string) (string, error) {
 	return w.do("start", n, "new run id", true)
 }
 
+func (w *world) JumpClock(_ context.Context, n string, by time.Duration) (string, error) {
+	return w.do(fmt.Sprintf("jump %s", by), n, "TIME moved", false)
+}
+func (w *world) SetClockRate(_ context.Context, n string, rate float64) (string, error) {
+	return w.do(fmt.Sprintf("rate %g", rate), n, "TIME runs", rate == 1)
+}
+
 func (w *world) Command(_ context.Context, n string, args ...any) (any, error) {
 	return w.do(strings.TrimSpace(fmt.Sprintln(args...)), n, "OK", false)
 }

@@ -50,13 +50,15 @@ const ManifestVersion = 1
 
 // Machine is what a run ran on.
 type Machine struct {
-	Commit  string            `json:"commit,omitempty"`
-	Dirty   bool              `json:"dirty,omitempty"`
-	Go      string            `json:"go"`
-	OS      string            `json:"os"`
-	Kernel  string            `json:"kernel"`
-	CPUs    int               `json:"cpus"`
-	Redis   string            `json:"redis"`
+	Commit string `json:"commit,omitempty"`
+	Dirty  bool   `json:"dirty,omitempty"`
+	Go     string `json:"go"`
+	OS     string `json:"os"`
+	Kernel string `json:"kernel"`
+	CPUs   int    `json:"cpus"`
+	Redis  string `json:"redis"`
+	// Clock is by what clocks are set; only of a run that sets one.
+	Clock   string            `json:"clock,omitempty"`
 	Modules map[string]string `json:"modules"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Cluster interface {
 	cluster.Cluster
 	cluster.HostControl
 	cluster.NodeControl
+	cluster.ClockControl
 	cluster.Commander
 }
 
@@ -92,6 +94,9 @@ func (r Run) spec() cluster.Spec {
 		s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: n, Persistence: r.Scenario.Nodes.Persistence})
 	}
 	s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: cluster.Resource, Persistence: cluster.PersistEverySec})
+	for i := range s.Nodes {
+		s.Nodes[i].Clock = slices.Contains(r.Scenario.Clocks(), s.Nodes[i].Name)
+	}
 	for _, h := range r.hosts() {
 		s.Hosts = append(s.Hosts, cluster.HostSpec{Name: h, Command: r.Scenario.Lock.Command, Dir: r.Dir})
 	}

@@ -145,6 +145,17 @@ func (s *Scenario) Proofs() int {
 	return n
 }
 
+// Clocks are the nodes whose clocks its faults set.
+func (s *Scenario) Clocks() []string {
+	var nodes []string
+	for _, f := range s.Faults {
+		if k, ok := faults.Find(f.Kind); ok && k.Clock {
+			nodes = append(nodes, f.Nodes...)
+		}
+	}
+	return nodes
+}
+
 // NodeCount is how many lock nodes the scenario needs.
 func (s *Scenario) NodeCount() int {
 	if s.Lock.System == locks.External {

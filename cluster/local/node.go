@@ -60,6 +60,10 @@ type node struct {
 	port  *port
 	proc  *proc // nil before the first start
 	runID string
+	// settable tells that the clock may be set. It is by libfaketime where there is
+	// a clock, and else by shifting TTLs.
+	settable bool
+	clock    *clock
 }
 
 // open starts the node for the first time, on a port that is free.
@@ -99,12 +103,24 @@ func (n *node) start(ctx context.Context) error {
 	}
 	cmd := exec.Command(n.redis, n.args()...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = n.dir, out, out, environment(n.mark)
+	if n.clock != nil {
+		if cmd.Env, err = n.clock.prepare(cmd.Env); err != nil {
+			return fmt.Errorf("node %s: cannot prepare its clock: %w", n.name, err)
+		}
+	}
 	p, err := n.spawn.spawn("redis-server "+n.name, cmd)
 	if err != nil {
 		return err
 	}
 	n.proc = p
-	if err := n.awaitReady(ctx); err != nil {
+	if n.clock != nil {
+		defer removeShared(p.pid)
+	}
+	err = n.awaitReady(ctx)
+	if err == nil && n.clock != nil {
+		err = n.clock.calibrate(ctx, n.port.addr())
+	}
+	if err != nil {
 		n.proc.kill()
 		log := logSince(n.log, from)
 		if strings.Contains(log, "Address already in use") && !errors.Is(err, errPortTaken) {
@@ -210,9 +226,13 @@ func newNode(m *Machine, c *Cluster, spec cluster.NodeSpec, redis string) *node 
 	if persist == "" {
 		persist = cluster.PersistNone
 	}
-	return &node{
-		name: spec.Name, redis: redis, persist: persist, mark: m.work.dir,
+	n := &node{
+		name: spec.Name, redis: redis, persist: persist, mark: m.work.dir, settable: spec.Clock,
 		dir: filepath.Join(c.dir, spec.Name), log: filepath.Join(c.logs, spec.Name+".log"),
 		spawn: m.spawn, reserve: reserve,
 	}
+	if spec.Clock && m.clocks.lib != "" {
+		n.clock = newClock(m.clocks, filepath.Join(n.dir, clockFile))
+	}
+	return n
 }

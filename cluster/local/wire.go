@@ -29,27 +29,65 @@ func ask(ctx context.Context, from, addr string, command ...string) (string, err
 	if ctx.Err() != nil && err != nil {
 		err = ctx.Err()
 	}
+	if err == nil && len(reply) != 1 {
+		err = fmt.Errorf("unexpected reply %q", reply)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s at %s: %w", command[0], addr, err)
 	}
-	return reply, nil
+	return reply[0], nil
 }
 
-func exchange(c net.Conn, command []string) (string, error) {
+// exchange sends a command and reads its reply: a simple or bulk string, or a flat
+// list of these.
+func exchange(c net.Conn, command []string) ([]string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(command))
 	for _, w := range command {
 		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
 	}
 	if _, err := io.WriteString(c, b.String()); err != nil {
-		return "", err
+		return nil, err
 	}
 	br := bufio.NewReader(c)
-	line, err := br.ReadString('\n')
-	if err != nil {
-		return "", err
+	line, err := readLine(br)
+	if n, list := strings.CutPrefix(line, "*"); list && err == nil {
+		return readList(br, n)
 	}
-	line = strings.TrimRight(line, "\r\n")
+	if err != nil {
+		return nil, err
+	}
+	one, err := readString(br, line)
+	return []string{one}, err
+}
+
+func readLine(br *bufio.Reader) (string, error) {
+	line, err := br.ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+func readList(br *bufio.Reader, length string) ([]string, error) {
+	n, err := strconv.Atoi(length)
+	if err != nil {
+		return nil, fmt.Errorf("unexpected reply %q", "*"+length)
+	}
+	var list []string
+	for range n {
+		line, err := readLine(br)
+		if err != nil {
+			return nil, err
+		}
+		one, err := readString(br, line)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// readString reads what its first line begins.
+func readString(br *bufio.Reader, line string) (string, error) {
 	switch {
 	case strings.HasPrefix(line, "+"):
 		return line[1:], nil
@@ -58,9 +96,11 @@ func exchange(c net.Conn, command []string) (string, error) {
 		if err != nil || n < 0 {
 			return "", fmt.Errorf("unexpected reply %q", line)
 		}
-		body := make([]byte, n)
-		_, err = io.ReadFull(br, body)
-		return string(body), err
+		body := make([]byte, n+len("\r\n"))
+		if _, err := io.ReadFull(br, body); err != nil {
+			return "", err
+		}
+		return string(body[:n]), nil
 	}
 	return "", fmt.Errorf("unexpected reply %q", line)
 }

@@ -53,6 +53,7 @@ var _ interface {
 	cluster.Cluster
 	cluster.HostControl
 	cluster.NodeControl
+	cluster.ClockControl
 	cluster.Commander
 	cluster.Pacer
 } = (*Cluster)(nil)
