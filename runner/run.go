@@ -32,6 +32,7 @@ type Cluster interface {
 	cluster.HostControl
 	cluster.NodeControl
 	cluster.Commander
+	cluster.Conditions
 }
 
 // Run is one run of a scenario, with one guard.
