@@ -30,7 +30,7 @@ type Spec struct {
 	Direction string `yaml:"direction,omitempty"`
 	// Commands limits a hold to requests of these names.
 	Commands []string `yaml:"commands,omitempty"`
-	// Latency and Jitter are for delay.
+	// Latency and Jitter are for delay, Latency also for slow.
 	Latency locks.Duration `yaml:"latency,omitempty"`
 	Jitter  locks.Duration `yaml:"jitter,omitempty"`
 	// By is how far a clock jumps, back where it is below 0; Rate how fast it runs.
@@ -62,6 +62,7 @@ type Controls interface {
 	cluster.NodeControl
 	cluster.ClockControl
 	cluster.Commander
+	cluster.Conditions
 	Link(host, node string) cluster.Link
 }
 
@@ -149,6 +150,7 @@ func Kinds() []Kind {
 	return []Kind{
 		pauseHost, killHost, pauseNode, crashNode, restartNode, partition, hold, delay, reset,
 		clockJump, clockRate,
+		powerLoss, evict, flushScripts, readOnly, slow,
 	}
 }
 
@@ -185,7 +187,7 @@ func each(names []string, do func(string) (string, error)) (string, error) {
 // What an optional fault may meet: nothing that it could act on, or a link that
 // another fault has silenced.
 var (
-	errIdle       = errors.New("there was nothing to do")
+	errIdle       = cluster.ErrIdle
 	errUnanswered = errors.New("no answer to a PING")
 )
 

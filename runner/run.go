@@ -34,6 +34,7 @@ type Cluster interface {
 	cluster.NodeControl
 	cluster.ClockControl
 	cluster.Commander
+	cluster.Conditions
 }
 
 // Run is one run of a scenario, with one guard.

@@ -82,7 +82,7 @@ func (s *Scenario) needsDefault() {
 
 func heals(f faults.Spec) bool {
 	kind, ok := faults.Find(f.Kind)
-	return ok && kind.Heals && !f.Optional
+	return ok && (kind.Heals || f.Down > 0) && !f.Optional
 }
 
 func oneOf(path, value string, allowed []string) *problem {

@@ -64,6 +64,9 @@ type node struct {
 	// a clock, and else by shifting TTLs.
 	settable bool
 	clock    *clock
+
+	synced synced    // by SyncNode
+	slow   *slowness // nil where it is as fast as it can
 }
 
 // open starts the node for the first time, on a port that is free.
@@ -141,7 +144,8 @@ func (n *node) args() []string {
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(n.port.number), "--protected-mode", "yes",
 		"--dir", n.dir, "--save", "", "--appendonly", aof, "--appendfsync", fsync,
 		"--databases", "1", "--daemonize", "no", "--loglevel", "notice", "--logfile", "",
-		"--enable-debug-command", "no",
+		// For DEBUG SLEEP: see slowness.
+		"--enable-debug-command", "local",
 		// The title would be written over the environment, where our mark is.
 		"--set-proc-title", "no",
 	}
@@ -180,13 +184,17 @@ func (n *node) info(ctx context.Context) (map[string]string, error) {
 	if _, err := ask(ctx, "", n.port.addr(), "PING"); err != nil { // LOADING refuses this
 		return nil, err
 	}
+	return parseInfo(text), nil
+}
+
+func parseInfo(text string) map[string]string {
 	info := map[string]string{}
 	for line := range strings.Lines(text) {
 		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			info[k] = v
 		}
 	}
-	return info, nil
+	return info
 }
 
 // close kills the server and gives the port free.
@@ -194,6 +202,10 @@ func (n *node) close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var err error
+	if n.slow != nil {
+		n.slow.end()
+		n.slow = nil
+	}
 	if n.proc != nil {
 		err = n.proc.end()
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// ask sends one command over a connection of its own and returns a simple or
-// bulk reply. It ends with ctx. from is the local address, or empty.
+// ask sends one command over a connection of its own and returns a simple,
+// bulk or integer reply. It ends with ctx. from is the local address, or empty.
 func ask(ctx context.Context, from, addr string, command ...string) (string, error) {
 	d := net.Dialer{}
 	if from != "" {
@@ -38,15 +38,20 @@ func ask(ctx context.Context, from, addr string, command ...string) (string, err
 	return reply[0], nil
 }
 
-// exchange sends a command and reads its reply: a simple or bulk string, or a flat
-// list of these.
-func exchange(c net.Conn, command []string) ([]string, error) {
+// encode is a command as it goes over the wire.
+func encode(command []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(command))
 	for _, w := range command {
 		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
 	}
-	if _, err := io.WriteString(c, b.String()); err != nil {
+	return b.String()
+}
+
+// exchange sends a command and reads its reply: a simple or bulk string, or a flat
+// list of these.
+func exchange(c net.Conn, command []string) ([]string, error) {
+	if _, err := io.WriteString(c, encode(command)); err != nil {
 		return nil, err
 	}
 	br := bufio.NewReader(c)
@@ -89,7 +94,7 @@ func readList(br *bufio.Reader, length string) ([]string, error) {
 // readString reads what its first line begins.
 func readString(br *bufio.Reader, line string) (string, error) {
 	switch {
-	case strings.HasPrefix(line, "+"):
+	case strings.HasPrefix(line, "+"), strings.HasPrefix(line, ":"):
 		return line[1:], nil
 	case strings.HasPrefix(line, "$"):
 		n, err := strconv.Atoi(line[1:])
