@@ -223,7 +223,7 @@ func (s *Scenario) mints() bool {
 		return true // it may; a grant without a token is refused at the resource
 	}
 	sys, err := locks.Find(s.Lock.System)
-	return err == nil && sys.Mints
+	return err == nil && sys.MintsWith(s.Lock.Options)
 }
 
 func (s *Scenario) validateOrder() *problem {
