@@ -12,7 +12,7 @@ import (
 func IDs() []string {
 	return []string{
 		DoubleGrant, StaleHolder, StaleWrite, LostUpdate, TokenRegression, ForeignRelease, ForeignExtend,
-		SilentLoss, SilentReacquire, Orphan, Wedge, Unavailable, NoConclusion,
+		SilentLoss, SilentReacquire, RefusedHolder, Orphan, Wedge, Unavailable, NoConclusion,
 	}
 }
 
@@ -20,7 +20,7 @@ func IDs() []string {
 // or about the run itself, and never make a run violated.
 func Safety(id string) bool {
 	switch id {
-	case Orphan, Wedge, Unavailable, NoConclusion:
+	case RefusedHolder, Orphan, Wedge, Unavailable, NoConclusion:
 		return false
 	}
 	return true
@@ -31,7 +31,7 @@ func Safety(id string) bool {
 // long as the guard holds:
 //
 //	none               every safety finding
-//	fence, fence-read  stale-write, lost-update, token-regression
+//	fence, fence-…     stale-write, lost-update, token-regression
 //	version, atomic    lost-update
 //
 // A stale write that comes before any newer token has come to the resource is
@@ -39,16 +39,15 @@ func Safety(id string) bool {
 // there. Where that is not so, as with a fence on writes alone after the new
 // holder's read, a lost update tells.
 func Decides(guard, id string) bool {
-	switch guard {
-	case history.GuardFence, history.GuardFenceRead:
+	if history.Fenced(guard) {
 		return id == StaleWrite || id == LostUpdate || id == TokenRegression
+	}
+	switch guard {
 	case history.GuardVersion, history.GuardAtomic:
 		return id == LostUpdate
 	}
 	return Safety(id)
 }
-
-func fenced(guard string) bool { return guard == history.GuardFence || guard == history.GuardFenceRead }
 
 // lockFault says whether a finding is about the lock, not the resource.
 func lockFault(id string) bool { return Safety(id) && id != StaleWrite && id != LostUpdate }
@@ -56,7 +55,7 @@ func lockFault(id string) bool { return Safety(id) && id != StaleWrite && id != 
 // blame is whose fault a finding is, where nothing more is known.
 func blame(id, guard string) string {
 	switch id {
-	case DoubleGrant, TokenRegression:
+	case DoubleGrant, TokenRegression, RefusedHolder:
 		return "lock service"
 	case StaleHolder:
 		return "holder"
@@ -88,7 +87,7 @@ func (v *Verdict) decide(guard string, disbelieved bool) {
 	v.Outcome, v.Lock, v.Resource = open, open, open
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		decides := Decides(guard, f.ID) && !(f.unseen && fenced(guard))
+		decides := Decides(guard, f.ID) && !(f.unseen && history.Fenced(guard))
 		f.Contained = Safety(f.ID) && !decides
 		if decides {
 			v.Outcome = Violated

@@ -91,6 +91,7 @@ func (j *judge) run(reports []OracleReport) {
 		j.reacquires(l)
 		j.tokens(l)
 		j.staleWrites(l)
+		j.refusedHolders(l)
 		j.lostUpdates(l)
 		j.gaps(l)
 	}

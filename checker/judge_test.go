@@ -149,8 +149,12 @@ func TestDecides(t *testing.T) {
 			"foreign-extend silent-loss silent-reacquire",
 		"fence":      "stale-write lost-update token-regression",
 		"fence-read": "stale-write lost-update token-regression",
-		"version":    "lost-update",
-		"atomic":     "lost-update",
+
+		"fence-greater":          "stale-write lost-update token-regression",
+		"fence-greater-or-equal": "stale-write lost-update token-regression",
+
+		"version": "lost-update",
+		"atomic":  "lost-update",
 	}
 	for guard, ids := range want {
 		var got []string

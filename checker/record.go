@@ -64,6 +64,7 @@ type record struct {
 	faults []*fault
 	exits  []*history.Event
 
+	owners  map[string]covers // by lock: who was promised it
 	hosts   map[string]bool
 	byOp    map[int64]*op
 	byGrant map[int64]*grant
@@ -286,7 +287,9 @@ func (r *record) collectLocks() {
 		slices.SortFunc(l.vague, func(a, b *op) int { return cmp.Compare(a.ret.Seq, b.ret.Seq) })
 	}
 	r.collectFinals(byName)
+	r.owners = map[string]covers{}
 	for _, l := range r.locks {
+		r.owners[l.name] = newCovers(l.promises)
 		l.counter.resolve(r)
 	}
 }

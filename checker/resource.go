@@ -14,9 +14,11 @@ type effect struct {
 	g     *grant
 	op    *op
 	value int64
-	after int64
-	do    history.Do
-	ok    bool
+	// It took effect between these positions.
+	after, before int64
+
+	do history.Do
+	ok bool
 }
 
 // effects lists what reached the resource: from the ledger, or else from what
@@ -32,7 +34,7 @@ func (r *record) effects(l *lock) []effect {
 	for _, g := range l.grants {
 		for _, o := range append(slices.Clone(g.reads), g.writes...) {
 			if res := o.result(); res == history.OK || res == history.Refused {
-				all = append(all, effect{g, o, o.ret.Value, pos(o.call), o.call.Do, res == history.OK})
+				all = append(all, effect{g, o, o.ret.Value, pos(o.call), pos(o.ret), o.call.Do, res == history.OK})
 			}
 		}
 	}
@@ -41,30 +43,53 @@ func (r *record) effects(l *lock) []effect {
 }
 
 func (e *entry) effect() effect {
-	return effect{e.g, e.op, e.ev.Value, e.after, e.ev.Do, e.ev.Result == history.OK}
+	return effect{e.g, e.op, e.ev.Value, e.after, e.before, e.ev.Do, e.ev.Result == history.OK}
 }
 
-// superseded is the later grant that had returned before e took effect.
+// superseded is the later grant that had returned before e took effect. A grant
+// that came back only when its lease was over was never promised anything: it
+// is superseded by whoever was promised the lock at that time, too.
 func (r *record) superseded(e effect) *grant {
 	if e.g == nil {
 		return nil
 	}
+	if len(e.g.promise) == 0 {
+		if g2 := r.rightful(e); g2 != nil {
+			return g2
+		}
+	}
 	return r.successor(e.g, e.after)
+}
+
+// rightful is the first grant to which the lock was promised while e took effect.
+func (r *record) rightful(e effect) *grant {
+	var first *grant
+	r.owners[e.g.lock].over(e.after, e.before, func(s *span) bool {
+		if g := r.grants[s.g]; first == nil || g.index < first.index {
+			first = g
+		}
+		return true
+	})
+	return first
 }
 
 // staleWrites finds accepted writes of superseded grants.
 func (j *judge) staleWrites(l *lock) {
 	var top *grant // the latest that an operation has shown to the resource
+	shown := map[*grant]bool{}
 	for _, e := range j.r.effects(l) {
-		if e.ok && e.g != nil && j.r.shows(e) && (top == nil || e.g.returned() > top.returned()) {
-			top = e.g
+		if e.ok && e.g != nil && j.r.shows(e) {
+			shown[e.g] = true
+			if top == nil || e.g.returned() > top.returned() {
+				top = e.g
+			}
 		}
 		if e.do != history.Write || !e.ok {
 			continue
 		}
 		if g2 := j.r.superseded(e); g2 != nil {
 			j.add(Finding{
-				ID: StaleWrite, Lock: l.name, Grants: ids(e.g, g2), unseen: top == nil || !j.r.isLater(top, e.g),
+				ID: StaleWrite, Lock: l.name, Grants: ids(e.g, g2), unseen: !shown[g2] && (top == nil || !j.r.isLater(top, e.g)),
 				Events: seqs(e.g.ret(), g2.ret(), e.op.call, e.op.ret), At: e.op.call.T,
 				Words: j.tellStaleWrite(e, g2),
 			})

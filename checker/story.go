@@ -108,6 +108,9 @@ func (j *judge) tellStaleWrite(e effect, g2 *grant) string {
 		first = j.tellOvertaken(e.g, g2, j.r.cause(e.g, g2))
 	}
 	s := fmt.Sprintf("%s; %s got it at %s; ", first, g2.host, j.at(g2.ret()))
+	if g2.returned() < e.g.returned() {
+		s = fmt.Sprintf("%s, while %s had got it at %s and still held it; ", first, g2.host, j.at(g2.ret()))
+	}
 	if pos(e.op.call) < g2.returned() { // only the ledger shows when it arrived
 		return s + fmt.Sprintf("the write of %d that %s had sent at %s arrived after that and was accepted", e.value, e.g.host, j.at(e.op.call))
 	}

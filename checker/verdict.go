@@ -27,6 +27,7 @@ const (
 	ForeignExtend   = "foreign-extend"
 	SilentLoss      = "silent-loss"
 	SilentReacquire = "silent-reacquire"
+	RefusedHolder   = "refused-holder"
 	Orphan          = "orphan"
 	Wedge           = "wedge"
 	Unavailable     = "unavailable"

@@ -137,7 +137,7 @@ type Header struct {
 	TTL        time.Duration `json:"ttl"`        // what the lock promises a holder
 	Quorum     int           `json:"quorum"`     // nodes that must vote for a grant: 1, or 3 of 5
 	Workload   string        `json:"workload"`   // counter
-	Guard      string        `json:"guard"`      // none, fence, fence-read, version, atomic
+	Guard      string        `json:"guard"`      // one of the Guard constants
 	Discipline string        `json:"discipline"` // trusting or checks-lease
 	// Faults is how many faults the scenario asks for; 0 for a control.
 	Faults int `json:"faults"`
@@ -171,8 +171,11 @@ const (
 	GuardNone      = "none"
 	GuardFence     = "fence"
 	GuardFenceRead = "fence-read"
-	GuardVersion   = "version"
-	GuardAtomic    = "atomic"
+	// Two rules of a fence that are often built, and wrong.
+	GuardFenceGreater        = "fence-greater"
+	GuardFenceGreaterOrEqual = "fence-greater-or-equal"
+	GuardVersion             = "version"
+	GuardAtomic              = "atomic"
 )
 
 // Disciplines of a holder.

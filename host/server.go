@@ -217,7 +217,7 @@ func (s *Server) acquire(ctx context.Context, r Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	g, err := l.Acquire(ctx)
+	g, err := s.try(ctx, l)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -225,6 +225,21 @@ func (s *Server) acquire(ctx context.Context, r Request) (Reply, error) {
 	s.grants[r.ID] = &held{grant: g, until: g.Until}
 	s.mu.Unlock()
 	return Reply{Owner: g.Owner, Token: g.Token, ValidityMS: left(g.Until)}, nil
+}
+
+// try acquires as the caller in this process does: for as long as it has time,
+// and not with a lease that is over if it is one who looks.
+func (s *Server) try(ctx context.Context, l locks.Locker) (*locks.Grant, error) {
+	if d := s.opts.AcquireTimeout.D(); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	g, err := l.Acquire(ctx)
+	if err == nil && s.init.Discipline == history.ChecksLease && !time.Now().Before(g.Until) {
+		err = &locks.Error{Kind: locks.ErrTooLate}
+	}
+	return g, err
 }
 
 func left(until time.Time) float64 {

@@ -66,7 +66,7 @@ type System struct {
 	About string
 	// Nodes are how many Redis nodes it runs over.
 	Nodes int
-	// Mints tells whether a grant carries a fencing token.
+	// Mints tells whether a grant carries a fencing token, whatever the options are.
 	Mints bool
 	// Options are the names of the options it understands, besides those of the client.
 	Options []string
@@ -81,7 +81,7 @@ const External = "external"
 
 // Systems are all built-in lock systems, in the order in which they are listed.
 func Systems() []System {
-	return []System{single(), singleBareDel(), redsyncSingle(), redlock()}
+	return []System{single(), singleBareDel(), singleMintAfter(), singleMintBefore(), redsyncSingle(), redlock()}
 }
 
 // Find returns the system of that name.

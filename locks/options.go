@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,13 @@ type Options struct {
 	FailFast bool `json:"fail_fast,omitempty" yaml:"fail_fast,omitempty"`
 	// SetNXOnExtend lets an extend take the lock again where the key is gone.
 	SetNXOnExtend bool `json:"set_nx_on_extend,omitempty" yaml:"set_nx_on_extend,omitempty"`
+	// Token is how a grant of redlock gets a fencing token: none (the default),
+	// naive or quorum.
+	Token string `json:"token,omitempty" yaml:"token,omitempty"`
 
+	// AcquireTimeout is after which time the caller of an acquire gives it up: the
+	// deadline of its context. There is none by default.
+	AcquireTimeout Duration `json:"acquire_timeout,omitempty" yaml:"acquire_timeout,omitempty"`
 	// ContextTimeout makes go-redis heed the deadline of a context. It does not by default.
 	ContextTimeout bool `json:"context_timeout,omitempty" yaml:"context_timeout,omitempty"`
 	// ReadTimeout of go-redis (its default is 5 s).
@@ -37,7 +44,7 @@ type Options struct {
 // mostTimeout bounds timeout_factor.
 const mostTimeout = 100
 
-var clientOptions = []string{"context_timeout", "read_timeout", "max_retries"}
+var clientOptions = []string{"acquire_timeout", "context_timeout", "read_timeout", "max_retries"}
 
 // Set lists the names of the options that are set, in the order of the type.
 func (o Options) Set() []string {
@@ -71,6 +78,10 @@ func (o Options) Check(s System) error {
 		return fmt.Errorf("drift_factor is %g, expected 0 to below 1", *o.DriftFactor)
 	case o.TimeoutFactor != nil && !(*o.TimeoutFactor > 0 && *o.TimeoutFactor <= mostTimeout):
 		return fmt.Errorf("timeout_factor is %g, expected above 0, at most %d", *o.TimeoutFactor, mostTimeout)
+	case o.Token != "" && !slices.Contains(tokens, o.Token):
+		return fmt.Errorf("token is %q, expected one of %s", o.Token, strings.Join(tokens, ", "))
+	case o.AcquireTimeout < 0:
+		return fmt.Errorf("acquire_timeout is %s, expected 0 or more", o.AcquireTimeout)
 	case o.ReadTimeout < 0:
 		return fmt.Errorf("read_timeout is %s, expected 0 or more", o.ReadTimeout)
 	case o.MaxRetries < -1:
@@ -96,7 +107,7 @@ func (o Options) Map() map[string]any {
 // of Options.
 var defaults = map[string]any{
 	"tries": 1, "retry_delay": "50ms-250ms", "drift_factor": 0.01, "timeout_factor": 0.05,
-	"fail_fast": false, "set_nx_on_extend": false,
+	"fail_fast": false, "set_nx_on_extend": false, "token": TokenNone, "acquire_timeout": "none",
 	"context_timeout": false, "read_timeout": "5s", "max_retries": 3,
 }
 

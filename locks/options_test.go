@@ -21,8 +21,13 @@ func TestOptionsCheck(t *testing.T) {
 		{"single", locks.Options{}, ""},
 		{"single", locks.Options{ContextTimeout: true, ReadTimeout: locks.Duration(time.Second), MaxRetries: -1}, ""},
 		{"redlock", locks.Options{Tries: 3, RetryDelay: 1, DriftFactor: ptr(0), TimeoutFactor: ptr(0.5), FailFast: true, SetNXOnExtend: true, MaxRetries: 9}, ""},
-		{"single", locks.Options{Tries: 3}, "lock system single has no option tries, it has context_timeout, read_timeout, max_retries"},
-		{"single-bare-del", locks.Options{DriftFactor: ptr(0)}, "lock system single-bare-del has no option drift_factor, it has context_timeout, read_timeout, max_retries"},
+		{"single", locks.Options{Tries: 3}, "lock system single has no option tries, it has acquire_timeout, context_timeout, read_timeout, max_retries"},
+		{"single-bare-del", locks.Options{DriftFactor: ptr(0)}, "lock system single-bare-del has no option drift_factor, it has acquire_timeout, context_timeout, read_timeout, max_retries"},
+		{"redlock", locks.Options{Token: "none"}, ""},
+		{"redlock", locks.Options{Token: "quorum"}, ""},
+		{"redlock", locks.Options{Token: "best"}, `token is "best", expected one of none, naive, quorum`},
+		{"single", locks.Options{AcquireTimeout: 1}, ""},
+		{"single", locks.Options{AcquireTimeout: -1}, "acquire_timeout is -1ns, expected 0 or more"},
 		{"redlock", locks.Options{Tries: -1}, "tries is -1, expected 1 or more"},
 		{"redlock", locks.Options{RetryDelay: -1}, "retry_delay is -1ns, expected 0 or more"},
 		{"redlock", locks.Options{DriftFactor: ptr(-0.1)}, "drift_factor is -0.1, expected 0 to below 1"},
@@ -50,10 +55,10 @@ func TestOptionsCheck(t *testing.T) {
 
 // Effective names every option that a system has, whether it is set or not.
 func TestOptionsEffective(t *testing.T) {
-	client := map[string]any{"context_timeout": false, "read_timeout": "5s", "max_retries": 3}
+	client := map[string]any{"acquire_timeout": "none", "context_timeout": false, "read_timeout": "5s", "max_retries": 3}
 	redsync := map[string]any{
 		"tries": 1, "retry_delay": "50ms-250ms", "drift_factor": 0.01, "timeout_factor": 0.05, "fail_fast": false, "set_nx_on_extend": false,
-		"context_timeout": false, "read_timeout": "5s", "max_retries": 3,
+		"token": "none", "acquire_timeout": "none", "context_timeout": false, "read_timeout": "5s", "max_retries": 3,
 	}
 	for _, c := range []struct {
 		system  string
@@ -63,7 +68,7 @@ func TestOptionsEffective(t *testing.T) {
 		{"single", locks.Options{}, client},
 		{"redlock", locks.Options{}, redsync},
 		{"redlock", full, full.Map()},
-		{"single", locks.Options{MaxRetries: -1}, map[string]any{"context_timeout": false, "read_timeout": "5s", "max_retries": -1.0}},
+		{"single", locks.Options{MaxRetries: -1}, map[string]any{"acquire_timeout": "none", "context_timeout": false, "read_timeout": "5s", "max_retries": -1.0}},
 	} {
 		s, err := locks.Find(c.system)
 		if err != nil {
@@ -82,14 +87,14 @@ func TestOptionsEffective(t *testing.T) {
 // full has every option set.
 var full = locks.Options{
 	Tries: 2, RetryDelay: locks.Duration(1500 * time.Microsecond), DriftFactor: ptr(0), TimeoutFactor: ptr(0.25), FailFast: true,
-	SetNXOnExtend: true, ContextTimeout: true, ReadTimeout: locks.Duration(time.Second), MaxRetries: -1,
+	SetNXOnExtend: true, Token: locks.TokenQuorum, AcquireTimeout: locks.Duration(time.Second), ContextTimeout: true, ReadTimeout: locks.Duration(time.Second), MaxRetries: -1,
 }
 
 func TestOptionsSetAndMap(t *testing.T) {
 	if v := reflect.ValueOf(full); len(full.Set()) != v.NumField() {
 		t.Errorf("%v are set, the type has %d", full.Set(), v.NumField())
 	}
-	if got := strings.Join(full.Set(), " "); got != "tries retry_delay drift_factor timeout_factor fail_fast set_nx_on_extend context_timeout read_timeout max_retries" {
+	if got := strings.Join(full.Set(), " "); got != "tries retry_delay drift_factor timeout_factor fail_fast set_nx_on_extend token acquire_timeout context_timeout read_timeout max_retries" {
 		t.Errorf("set: %s", got)
 	}
 	if got := (locks.Options{}).Set(); len(got) != 0 {

@@ -169,7 +169,7 @@ func TestTooLate(t *testing.T) {
 				}
 				start := time.Now()
 				g, err := r.locker(t).Acquire(t.Context())
-				if late {
+				if late && s.Name != "single-mint-after" { // which does not look
 					want(t, s.Name, err, locks.ErrTooLate, false)
 					return
 				}

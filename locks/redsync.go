@@ -3,6 +3,7 @@ package locks
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -14,10 +15,10 @@ var redsyncOptions = []string{"tries", "retry_delay", "drift_factor", "timeout_f
 func redlock() System {
 	return System{
 		Name:    "redlock",
-		About:   "redsync v4 over five independent Redis nodes; mints no fencing token",
+		About:   "redsync v4 over five independent Redis nodes; mints no fencing token, unless the option token says how",
 		Nodes:   5,
-		Options: redsyncOptions,
-		New:     newRedsync,
+		Options: append(slices.Clone(redsyncOptions), "token"),
+		New:     newRedlock,
 	}
 }
 

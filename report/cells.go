@@ -129,7 +129,7 @@ func Violations(v *checker.Verdict) int {
 
 func decides(f checker.Finding) bool {
 	switch f.ID {
-	case checker.Orphan, checker.Wedge, checker.Unavailable, checker.NoConclusion:
+	case checker.RefusedHolder, checker.Orphan, checker.Wedge, checker.Unavailable, checker.NoConclusion:
 		return false
 	}
 	return !f.Contained

@@ -273,7 +273,7 @@ func (l *live) counter(s *session) workloads.Counter {
 	least := w.Rounds
 	wasOver := len(l.Scenario.Faults) == 0
 	return workloads.Counter{
-		Work: w.Work.D(), Rest: w.Rest.D(), Retry: w.Retry.D(),
+		Work: w.Work.D(), Rest: w.Rest.D(), Retry: w.Retry.D(), Writes: w.Writes,
 		More: func(done int) bool {
 			if !l.schedule.Over() {
 				return true

@@ -229,7 +229,7 @@ func TestBadScenarios(t *testing.T) {
 		if e.File != "bad.yaml" || e.Line != c.line {
 			t.Errorf("%s: %s line %d, want line %d: %s", c.name, e.File, e.Line, c.line, e.Message)
 		}
-		if took := time.Since(start); took > 10*time.Second { // it hangs, or nearly so
+		if took := time.Since(start); took > time.Minute { // it hangs, or nearly so
 			t.Errorf("%s: it took %s", c.name, took)
 		} else if took > 300*time.Millisecond {
 			t.Logf("%s: it took %s", c.name, took)

@@ -87,9 +87,11 @@ type Workload struct {
 	Kind string `yaml:"kind"`
 	// Discipline is trusting (the default) or checks-lease.
 	Discipline string `yaml:"discipline,omitempty"`
-	// Rounds is how many increments each host makes.
+	// Rounds is how many times each host takes the lock for an increment.
 	Rounds int `yaml:"rounds"`
-	// Work is the time between read and write; Rest the time between two rounds.
+	// Writes is how many increments a host makes in one round, all after one read (1).
+	Writes int `yaml:"writes,omitempty"`
+	// Work is the time before each write; Rest the time between two rounds.
 	Work locks.Duration `yaml:"work,omitempty"`
 	Rest locks.Duration `yaml:"rest,omitempty"`
 	// Retry is the time between two tries to acquire (10ms).

@@ -19,7 +19,10 @@ import (
 )
 
 var (
-	guards      = []string{history.GuardNone, history.GuardFence, history.GuardFenceRead, history.GuardVersion, history.GuardAtomic}
+	guards = []string{
+		history.GuardNone, history.GuardFence, history.GuardFenceRead,
+		history.GuardFenceGreater, history.GuardFenceGreaterOrEqual, history.GuardVersion, history.GuardAtomic,
+	}
 	disciplines = []string{history.Trusting, history.ChecksLease}
 	workloads   = []string{"counter"}
 	outcomes    = []string{string(checker.Safe), string(checker.Violated), string(checker.Inconclusive)}
@@ -30,9 +33,10 @@ var (
 	causes   = checker.Causes()
 )
 
-// Most hosts, and most rounds of all together, of one scenario.
+// Most hosts, most rounds of all together, and most writes of a round, of one scenario.
 const (
 	MostHosts  = 50
+	MostWrites = 100
 	MostRounds = 1_000_000
 )
 
@@ -54,6 +58,9 @@ func (s *Scenario) defaults() {
 		s.Name = strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File))
 	}
 	s.hammerDefaults()
+	if s.Workload.Writes == 0 {
+		s.Workload.Writes = 1
+	}
 	if s.Workload.Retry == 0 {
 		s.Workload.Retry = locks.Duration(DefaultRetry)
 	}
@@ -181,6 +188,7 @@ func (s *Scenario) validateWorkload() *problem {
 		oneOf("workload.kind", w.Kind, workloads),
 		oneOf("workload.discipline", w.Discipline, disciplines),
 		must(w.Rounds >= 1 && w.Rounds <= MostRounds && w.Rounds*s.Hosts <= MostRounds, "workload.rounds", "%d for each of %d hosts, expected 1 to %d in all", w.Rounds, s.Hosts, MostRounds),
+		must(w.Writes >= 1 && w.Writes <= MostWrites, "workload.writes", "%d, expected 1 to %d", w.Writes, MostWrites),
 		must(w.Work >= 0, "workload.work", "%s, expected 0 or more", w.Work),
 		must(w.Rest >= 0, "workload.rest", "%s, expected 0 or more", w.Rest),
 		must(w.Retry > 0, "workload.retry", "%s, expected above 0", w.Retry),
@@ -199,7 +207,7 @@ func (s *Scenario) validateGuards() *problem {
 		if slices.Index(s.Guards, g) != i {
 			return &problem{path, fmt.Sprintf("%q stands twice", g)}
 		}
-		if p := must(s.mints() || (g != history.GuardFence && g != history.GuardFenceRead), path,
+		if p := must(s.mints() || !history.Fenced(g), path,
 			"%s needs a fencing token, and %s mints none", g, s.Lock.System); p != nil {
 			return p
 		}
@@ -212,7 +220,7 @@ func (s *Scenario) mints() bool {
 		return true // it may; a grant without a token is refused at the resource
 	}
 	sys, err := locks.Find(s.Lock.System)
-	return err == nil && sys.Mints
+	return err == nil && sys.MintsWith(s.Lock.Options)
 }
 
 func (s *Scenario) validateOrder() *problem {

@@ -30,9 +30,10 @@ type Steps interface {
 
 // Counter is the read-modify-write of a counter under the lock.
 type Counter struct {
-	Work  time.Duration // between read and write
-	Rest  time.Duration // between two rounds
-	Retry time.Duration // between two tries to acquire
+	Work   time.Duration // before each write
+	Rest   time.Duration // between two rounds
+	Retry  time.Duration // between two tries to acquire
+	Writes int           // in a round, as long as they are accepted; at least one
 	// More is asked before each round, with the number of rounds done.
 	More func(done int) bool
 }
@@ -78,18 +79,28 @@ func (c Counter) increment(ctx context.Context, s Steps, g *Grant) error {
 	if seen.Result != history.OK {
 		return s.Release(ctx, g)
 	}
-	if err := sleep(ctx, c.Work); err != nil {
-		return errors.Join(ErrStopped, err)
-	}
-	if held, err = s.Check(ctx, g); err != nil { // nor write
-		return err
-	}
-	if held {
-		if _, err := s.Write(ctx, g, seen.Value+1, seen.Version); err != nil {
+	for range max(c.Writes, 1) {
+		if seen, err = c.write(ctx, s, g, seen); err != nil {
 			return err
+		}
+		if seen.Result != history.OK {
+			break
 		}
 	}
 	return s.Release(ctx, g)
+}
+
+// write stores one more than was seen, and returns what is there by then. The
+// result is OK only where it was written.
+func (c Counter) write(ctx context.Context, s Steps, g *Grant, seen Answer) (Answer, error) {
+	if err := sleep(ctx, c.Work); err != nil {
+		return Answer{}, errors.Join(ErrStopped, err)
+	}
+	held, err := s.Check(ctx, g) // nor write
+	if err != nil || !held {
+		return Answer{}, err
+	}
+	return s.Write(ctx, g, seen.Value+1, seen.Version)
 }
 
 func stopped(err error) error {
@@ -122,6 +133,6 @@ type Kind struct {
 // All are all workloads.
 func All() []Kind {
 	return []Kind{
-		{"counter", "each host reads a counter, works, and writes it back plus one, under the lock"},
+		{"counter", "each host reads a counter, works, and writes it back plus one, under the lock; several times where writes says so"},
 	}
 }

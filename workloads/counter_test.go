@@ -68,7 +68,7 @@ func (s *script) Read(ctx context.Context, g *workloads.Grant) (workloads.Answer
 
 func (s *script) Write(ctx context.Context, g *workloads.Grant, value, version int64) (workloads.Answer, error) {
 	word, err := s.step(ctx, "write", fmt.Sprintf("%d: %d over version %d", g.Op, value, version))
-	return workloads.Answer{Result: history.Result(word)}, err
+	return workloads.Answer{Result: history.Result(word), Value: value, Version: version + 1}, err
 }
 
 func (s *script) Release(ctx context.Context, g *workloads.Grant) error {
@@ -81,6 +81,7 @@ func TestCounter(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rounds  int
+		writes  int
 		answers string // "step word word; step word" besides what goes well
 		limit   time.Duration
 		err     error
@@ -93,6 +94,10 @@ func TestCounter(t *testing.T) {
 		{name: "the guard refuses the read", rounds: 1, answers: "read refused"},
 		{name: "nobody knows of the read", rounds: 1, answers: "read unknown"},
 		{name: "the guard refuses the write", rounds: 1, answers: "write refused"},
+		{name: "two writes in a round", rounds: 1, writes: 2},
+		{name: "two writes in a round, the first is refused", rounds: 1, writes: 2, answers: "write refused"},
+		{name: "two writes in a round, the second is refused", rounds: 1, writes: 2, answers: "write ok refused"},
+		{name: "two writes in a round, the lease is gone before the second", rounds: 1, writes: 2, answers: "check held held lost"},
 		{name: "the host stops at acquire", rounds: 1, answers: "acquire stop"},
 		{name: "the host stops at check", rounds: 1, answers: "check stop"},
 		{name: "the host stops at read", rounds: 1, answers: "read stop"},
@@ -120,7 +125,7 @@ func TestCounter(t *testing.T) {
 				ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
 			}
 			defer cancel()
-			w := workloads.Counter{Work: 5 * time.Millisecond, Rest: 100 * time.Millisecond, Retry: 10 * time.Millisecond,
+			w := workloads.Counter{Work: 5 * time.Millisecond, Rest: 100 * time.Millisecond, Retry: 10 * time.Millisecond, Writes: c.writes,
 				More: func(done int) bool { return done < c.rounds }}
 			if err := w.Run(ctx, s); !errors.Is(err, c.err) || c.err == nil && err != nil {
 				t.Errorf("%s: ended with %v, want %v", c.name, err, c.err)

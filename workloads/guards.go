@@ -14,15 +14,18 @@ func Guards() []Guard {
 		{history.GuardNone, "the resource accepts every write: the lock alone must keep order"},
 		{history.GuardFence, "a write carries the fencing token; the resource refuses one below the highest it has seen on a write"},
 		{history.GuardFenceRead, "the read carries the token too, so the fence is up before the first write"},
+		{history.GuardFenceGreater, "a wrong rule: only a token above the highest is accepted, so a holder's own second write is refused"},
+		{history.GuardFenceGreaterOrEqual, "a wrong rule: an equal token is accepted whoever shows it, so two owners can share one"},
 		{history.GuardVersion, "compare-and-set: a write names the version that it read; no token needed"},
 		{history.GuardAtomic, "one atomic increment at the resource: no lock is needed for a right count"},
 	}
 }
 
-// The rule of a fence is exact: an attempt passes if its token is greater, or
+// The rule of fence and fence-read is exact: an attempt passes if its token is greater, or
 // if it is equal, comes from the same owner, and is a later attempt. "Less is
 // refused" alone would let two owners share a token, and "not greater is
-// refused" would stop the holder's own second write.
+// refused" would stop the holder's own second write: fence-greater-or-equal and
+// fence-greater are these two, to be seen at work.
 // See Kleppmann, "How to do distributed locking" (2016), for fencing tokens.
 
 // guardSource is one atomic step at a Redis resource: guard, effect, ledger.
@@ -40,10 +43,16 @@ local function greater(a, b)
   return string.sub(a, 1, 1) ~= "-" and (#a > #b or (#a == #b and a > b))
 end
 
-if guard == "fence-read" or (guard == "fence" and action == "write") then
+if guard == "fence-read" or (string.sub(guard, 1, 5) == "fence" and action == "write") then
   local high = redis.call("HMGET", KEYS[2], "token", "owner", "op")
   local top, last = high[1] or "0", tonumber(high[3] or "0")
-  ok = greater(token, top) or (token == top and token ~= "0" and owner == high[2] and tonumber(op) > last)
+  local same = token == top and token ~= "0"
+  if guard == "fence-greater" then
+    same = false
+  elseif guard ~= "fence-greater-or-equal" then
+    same = same and owner == high[2] and tonumber(op) > last
+  end
+  ok = greater(token, top) or same
   if ok then
     redis.call("HSET", KEYS[2], "token", token, "owner", owner, "op", op)
   end
