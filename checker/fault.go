@@ -130,8 +130,9 @@ var stateLoss = []string{
 
 // cause guesses from the faults why two promises overlapped.
 func (r *record) cause(g1, g2 *grant) string {
-	// Votes of both were gathered from the first of the two calls on.
-	from := min(g1.called(), g2.called())
+	// What happened before the lease of g1 was last confirmed did it no harm; the
+	// votes of g2 were gathered from its call on.
+	from := min(g1.confirmed(g2.returned()), g2.called())
 	struck := func(names ...string) bool {
 		return slices.ContainsFunc(r.faults, func(f *fault) bool {
 			return slices.Contains(names, f.name) && f.acted(r, from, g2.returned())

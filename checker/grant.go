@@ -34,6 +34,18 @@ func (g *grant) called() int64        { return pos(g.acq.call) }
 func (g *grant) ret() *history.Event  { return g.acq.ret }
 func (g *grant) call() *history.Event { return g.acq.call }
 
+// confirmed is the call of the last operation before the position p that gave g
+// its lease, or gave it anew.
+func (g *grant) confirmed(p int64) int64 {
+	last := g.called()
+	for _, o := range g.extends {
+		if o.result() == history.OK && pos(o.ret) < p {
+			last = max(last, pos(o.call))
+		}
+	}
+	return last
+}
+
 func (g *grant) attach(o *op) {
 	switch o.call.Do {
 	case history.Extend:

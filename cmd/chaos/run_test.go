@@ -313,7 +313,7 @@ func TestKilled(t *testing.T) {
 func TestListAndDoctor(t *testing.T) {
 	t.Parallel()
 	command(t, "list").expect(t, results.ExitExpected, "redlock", "pause-host", "fence-read", "single/pause-after-acquire")
-	command(t, "doctor").expect(t, results.ExitExpected, "redis-server", "libfaketime", "not used yet")
+	command(t, "doctor").expect(t, results.ExitExpected, "redis-server", "libfaketime", "clock faults on real servers")
 	c := command(t, "doctor")
 	c.cmd.Env = append(c.cmd.Env, "PATH="+t.TempDir())
 	c.expect(t, results.ExitHarness, "apt-get install redis-server")
