@@ -46,7 +46,11 @@ var writes = []string{
 	"del", "unlink", "flushall", "flushdb",
 }
 
-const errReadOnlyReplica = Error("READONLY You can't write against a read only replica.")
+const (
+	errReadOnlyReplica = Error("READONLY You can't write against a read only replica.")
+	errWaitReplica     = Error("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 " +
+		"if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
+)
 
 // refuses tells whether the node may not run a command.
 func (n *Node) refuses(c *command) bool { return n.readOnly && slices.Contains(writes, c.name) }

@@ -116,6 +116,7 @@ func lines(steps []step) string {
 // first mismatch. A second node lives on the effects of the first and must
 // end with the same keys.
 func compare(srv *server, steps []step) *mismatch {
+	srv.do("REPLICAOF", "NO", "ONE") // what was left out of a session may have been this
 	srv.do("FLUSHALL")
 	srv.do("SCRIPT", "FLUSH")
 	replica := New(Options{Name: "replica"})

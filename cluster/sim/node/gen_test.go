@@ -46,6 +46,8 @@ func (g *generator) steps() []step {
 		return []step{{args: []string{"SCRIPT", "FLUSH"}}}
 	case r < 5: // a TTL that is waited for
 		return []step{{args: []string{"SET", g.key(), g.value(), "PX", "1"}, pause: true}}
+	case r < 6:
+		return g.demoted()
 	case r < 260:
 		return []step{{args: g.script()}}
 	}
@@ -54,6 +56,19 @@ func (g *generator) steps() []step {
 		args = g.spoil(args)
 	}
 	return []step{{args: args}}
+}
+
+// demoted are commands to a server that refuses writes. No key expires meanwhile.
+func (g *generator) demoted() []step {
+	steps := []step{{args: []string{"REPLICAOF", "127.0.0.1", "1"}}}
+	for range 15 {
+		args := g.command()
+		if g.IntN(3) == 0 {
+			args = g.script()
+		}
+		steps = append(steps, step{args: args})
+	}
+	return append(steps, step{args: []string{"replicaof", "No", "ONE"}})
 }
 
 // spoil makes it likely that a command is refused, and never gives it a short TTL.

@@ -82,7 +82,10 @@ func (w waitFor) answer(hook func(int64, time.Duration) int64) any {
 	return hook(w.replicas, w.timeout)
 }
 
-func doWait(_ *Node, argv []string) any {
+func doWait(n *Node, argv []string) any {
+	if n.readOnly {
+		return errWaitReplica
+	}
 	replicas, fine := integer(argv[1])
 	if !fine {
 		return errNotInteger
