@@ -48,7 +48,8 @@ func (e *entry) effect() effect {
 
 // superseded is the later grant that had returned before e took effect. A grant
 // that came back only when its lease was over was never promised anything: it
-// is superseded by whoever was promised the lock at that time, too.
+// is superseded by whoever was promised the lock at that time, and not the other
+// way round.
 func (r *record) superseded(e effect) *grant {
 	if e.g == nil {
 		return nil
@@ -58,7 +59,11 @@ func (r *record) superseded(e effect) *grant {
 			return g2
 		}
 	}
-	return r.successor(e.g, e.after)
+	g2 := r.successor(e.g, e.after)
+	if g2 != nil && len(g2.promise) == 0 && holds(e) {
+		return nil
+	}
+	return g2
 }
 
 // rightful is the first grant to which the lock was promised while e took effect.
