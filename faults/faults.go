@@ -47,6 +47,9 @@ type Spec struct {
 
 	// From is when it starts. It ends at the trigger Until or after the time
 	// For; and Most after its start at the latest (10s).
+	// members are all that the run has, where it has been filled in: see Fill.
+	members members
+
 	From  Trigger        `yaml:"from"`
 	Until Trigger        `yaml:"until,omitempty"`
 	For   locks.Duration `yaml:"for,omitempty"`
@@ -55,6 +58,9 @@ type Spec struct {
 
 // DefaultMost is how long a fault lasts at most where a scenario does not say.
 const DefaultMost = 10 * time.Second
+
+// members are the hosts and the lock nodes of a run.
+type members struct{ hosts, nodes []string }
 
 // Controls are what a world lets faults do.
 type Controls interface {
@@ -93,6 +99,10 @@ type Kind struct {
 	Nodes bool // done to nodes; with Hosts too, to the links between them
 	Heals bool // has an end of its own: until or for
 	Clock bool // sets the clocks of its nodes
+	// FewHosts: an absent list of hosts is none.
+	FewHosts bool
+	// Failovers: only where there are replicas and Sentinels.
+	Failovers bool
 	// Takes are the keys of a Spec that only some kinds take, and this one does.
 	Takes []string
 
@@ -151,6 +161,7 @@ func Kinds() []Kind {
 		pauseHost, killHost, pauseNode, crashNode, restartNode, partition, hold, delay, reset,
 		clockJump, clockRate,
 		powerLoss, evict, flushScripts, readOnly, slow,
+		failover, cutReplication,
 	}
 }
 

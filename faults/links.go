@@ -22,9 +22,22 @@ func newLinks(c Controls, s Spec, id string) *links {
 	l := &links{id: id}
 	for _, h := range s.Hosts {
 		for _, n := range s.Nodes {
+			if h == n { // both may be lists of nodes
+				continue
+			}
 			l.names = append(l.names, h+">"+n)
 			l.links = append(l.links, c.Link(h, n))
 		}
+	}
+	return l
+}
+
+// newWays are single links, by their two ends.
+func newWays(c Controls, id string, ways [][2]string) *links {
+	l := &links{id: id}
+	for _, w := range ways {
+		l.names = append(l.names, w[0]+">"+w[1])
+		l.links = append(l.links, c.Link(w[0], w[1]))
 	}
 	return l
 }

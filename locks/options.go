@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Options are the settings of lock systems and of the Redis client under them.
@@ -29,6 +30,12 @@ type Options struct {
 	// Token is how a grant of redlock gets a fencing token: none (the default),
 	// naive or quorum.
 	Token string `json:"token,omitempty" yaml:"token,omitempty"`
+	// Wait is for how many replicas an acquire waits with WAIT, for WaitTimeout at
+	// most (100ms). WaitChecked gives the lock back, and grants nothing, where fewer
+	// have answered; without it the answer is ignored.
+	Wait        int      `json:"wait,omitempty" yaml:"wait,omitempty"`
+	WaitTimeout Duration `json:"wait_timeout,omitempty" yaml:"wait_timeout,omitempty"`
+	WaitChecked bool     `json:"wait_checked,omitempty" yaml:"wait_checked,omitempty"`
 
 	// AcquireTimeout is after which time the caller of an acquire gives it up: the
 	// deadline of its context. There is none by default.
@@ -82,6 +89,12 @@ func (o Options) Check(s System) error {
 		return fmt.Errorf("token is %q, expected one of %s", o.Token, strings.Join(tokens, ", "))
 	case o.AcquireTimeout < 0:
 		return fmt.Errorf("acquire_timeout is %s, expected 0 or more", o.AcquireTimeout)
+	case o.Wait < 0 || o.Wait > s.Replicas:
+		return fmt.Errorf("wait is %d, expected 0 to %d, the number of replicas", o.Wait, s.Replicas)
+	case o.WaitTimeout < 0 || o.WaitTimeout%Duration(time.Millisecond) != 0:
+		return fmt.Errorf("wait_timeout is %s, expected whole milliseconds", o.WaitTimeout)
+	case o.Wait == 0 && (o.WaitTimeout != 0 || o.WaitChecked):
+		return fmt.Errorf("wait_timeout and wait_checked say how to wait: set wait, too")
 	case o.ReadTimeout < 0:
 		return fmt.Errorf("read_timeout is %s, expected 0 or more", o.ReadTimeout)
 	case o.MaxRetries < -1:
@@ -108,6 +121,7 @@ func (o Options) Map() map[string]any {
 var defaults = map[string]any{
 	"tries": 1, "retry_delay": "50ms-250ms", "drift_factor": 0.01, "timeout_factor": 0.05,
 	"fail_fast": false, "set_nx_on_extend": false, "token": TokenNone, "acquire_timeout": "none",
+	"wait": 0, "wait_timeout": "100ms", "wait_checked": false,
 	"context_timeout": false, "read_timeout": "5s", "max_retries": 3,
 }
 

@@ -190,7 +190,7 @@ func infoField(ctx context.Context, client *goredislib.Client, section, field st
 	if err != nil {
 		return "", err
 	}
-	v, ok := parseInfo(text)[field]
+	v, ok := fields(text)[field]
 	if !ok {
 		return "", errors.New("INFO " + section + " has no " + field)
 	}

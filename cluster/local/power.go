@@ -140,7 +140,7 @@ func (n *node) syncClock(ctx context.Context) (second int64, into time.Duration,
 	if err != nil {
 		return 0, 0, false, err
 	}
-	info := parseInfo(text)
+	info := fields(text)
 	us, err := strconv.ParseInt(info["server_time_usec"], 10, 64)
 	if err != nil {
 		return 0, 0, false, fmt.Errorf("INFO: server_time_usec: %w", err)
