@@ -45,6 +45,8 @@ type Cluster struct {
 	closed   sync.Once
 
 	mu      sync.Mutex
+	group   *group // nil where there are no replicas and Sentinels
+	streams []*stream
 	servers map[string]*server
 	hosts   map[string]*process
 }
@@ -81,15 +83,23 @@ func Up(spec cluster.Spec, latency Latency) *Cluster {
 	for _, h := range spec.Hosts {
 		c.odd[h.Name], c.gates[h.Name] = draw("odd", h.Name), gates(h.Name)
 		for _, n := range spec.Nodes {
-			c.links[[2]string{h.Name, n.Name}] = &link{
-				c: c, host: h.Name, server: c.servers[n.Name], odd: draw("odd", h.Name, n.Name), gates: gates(h.Name, n.Name),
-				ways: map[cluster.Direction]*draws{
-					cluster.Requests: draw("requests", h.Name, n.Name), cluster.Replies: draw("replies", h.Name, n.Name),
-				},
-			}
+			odd := draw("odd", h.Name, n.Name)
+			c.links[[2]string{h.Name, n.Name}] = c.newLink(h.Name, n.Name, odd, gates(h.Name, n.Name), draw)
 		}
 	}
+	if c.group = newGroup(spec); c.group != nil {
+		c.form(draw)
+	}
 	return c
+}
+
+func (c *Cluster) newLink(from, to string, odd *draws, gates [lanes]*draws, draw func(...string) *draws) *link {
+	return &link{
+		c: c, host: from, server: c.servers[to], odd: odd, gates: gates,
+		ways: map[cluster.Direction]*draws{
+			cluster.Requests: draw("requests", from, to), cluster.Replies: draw("replies", from, to),
+		},
+	}
 }
 
 // StartHost makes a host of one of the built-in systems.
@@ -188,9 +198,28 @@ func (c *Cluster) execute(m *message) (arrived bool, err error) {
 		s.queue = append(s.queue, m)
 		return false, nil
 	}
+	return c.perform(s, m)
+}
+
+// perform does a command. mu is held.
+func (c *Cluster) perform(s *server, m *message) (arrived bool, err error) {
+	switch {
+	case m.of != nil && m.of.birth != s.births: // the server has closed the connection
+		return false, errReset
+	case s.sentinel != nil:
+		m.reply = s.sentinel.do(m)
+		return true, nil
+	case s.copies != nil:
+		return s.copies.do(m)
+	}
+	c.run(s, m)
+	return true, nil
+}
+
+// run does a command at the node itself.
+func (c *Cluster) run(s *server, m *message) {
 	c.work <- job{s.node, m}
 	<-c.worked
-	return true, nil
 }
 
 // job is a command for a node.
@@ -215,6 +244,8 @@ func (c *Cluster) arrive(m *message) {
 	switch {
 	case err != nil:
 		m.finish(err)
+	case arrived && m.mute:
+		m.finish(nil)
 	case arrived:
 		m.link.respond(m)
 	}

@@ -51,6 +51,7 @@ type Node struct {
 	scripts map[string]*script // by SHA1
 	random  drand
 	undo    undo
+	role    role
 
 	argv []string // scratch, for the client's command
 }
@@ -114,6 +115,9 @@ func (n *Node) dispatch(argv []string) any {
 	}
 	if !c.takes(len(argv)) {
 		return errArity(c.name)
+	}
+	if err := n.refusal(c); err != "" {
+		return err
 	}
 	return c.run(n, argv)
 }

@@ -89,6 +89,9 @@ func (n *Node) scriptCommand(argv []string) any {
 	case c.noScript:
 		return Error("ERR This Redis command is not allowed from script")
 	}
+	if err := n.refusal(c); err != "" {
+		return err
+	}
 	return c.run(n, argv)
 }
 
