@@ -18,7 +18,11 @@ import (
 // the others, with links of its own, and holds no lock.
 const Resource = "resource"
 
-// Spec says what to bring up. Links are made for each pair of host and node.
+// Service is the name by which Sentinels know the master, and clients ask for it.
+const Service = "locks"
+
+// Spec says what to bring up. Links are made for each pair of host and node, and
+// where there are Sentinels also for each pair of two nodes, without the resource.
 type Spec struct {
 	// Name labels the run in logs and temporary names.
 	Name string
@@ -51,6 +55,12 @@ type NodeSpec struct {
 	Persistence string // PersistNone where empty
 	// Clock asks for a node whose clock can be set.
 	Clock bool
+	// MinReplicas is how many replicas must have been heard of within a second
+	// for the node, as a master, to take a write (min-replicas-to-write).
+	MinReplicas int
+	// Prefer makes Sentinels promote this replica before the others, whatever it
+	// has missed (replica-priority).
+	Prefer bool
 }
 
 // HostSpec is one host.
@@ -71,7 +81,8 @@ type Cluster interface {
 	Pool(host, node string) redis.Pool
 	// Direct reaches a node past all links: for set-up, proofs and the ledger.
 	Direct(node string) redis.Pool
-	// Link is the way from a host to a node.
+	// Link is the way from a host to a node. Where there are Sentinels, also from
+	// a node to another: a replica's way to its master, a Sentinel's to what it watches.
 	Link(host, node string) Link
 	Close() error
 }
@@ -96,7 +107,9 @@ type NodeControl interface {
 	StartNode(ctx context.Context, name string) (proof string, err error)
 }
 
-// Failovers is a cluster with replicas and Sentinels.
+// Failovers is a cluster with replicas and Sentinels. Its Commander also answers,
+// for a data node, INFO replication with role, master_link_status,
+// slave_repl_offset and master_repl_offset, and for a Sentinel SENTINEL FAILOVER.
 type Failovers interface {
 	// Master is the name of the node that the majority of the Sentinels that answer calls the master.
 	Master(ctx context.Context) (node string, err error)

@@ -89,6 +89,10 @@ type Kind struct {
 	Hosts bool // done to hosts
 	Nodes bool // done to nodes; with Hosts too, to the links between them
 	Heals bool // has an end of its own: until or for
+	// FewHosts: an absent list of hosts is none.
+	FewHosts bool
+	// Failovers: only where there are replicas and Sentinels.
+	Failovers bool
 	// Takes are the keys of a Spec that only some kinds take, and this one does.
 	Takes []string
 

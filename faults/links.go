@@ -22,6 +22,9 @@ func newLinks(c Controls, s Spec, id string) *links {
 	l := &links{id: id}
 	for _, h := range s.Hosts {
 		for _, n := range s.Nodes {
+			if h == n { // both may be lists of nodes
+				continue
+			}
 			l.names = append(l.names, h+">"+n)
 			l.links = append(l.links, c.Link(h, n))
 		}

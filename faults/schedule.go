@@ -271,6 +271,9 @@ func (f *planned) targets() []string {
 	var links []string
 	for _, h := range f.spec.Hosts {
 		for _, n := range f.spec.Nodes {
+			if h == n {
+				continue
+			}
 			links = append(links, h+">"+n)
 		}
 	}

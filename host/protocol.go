@@ -44,12 +44,26 @@ type Init struct {
 	System  string `json:"system"`
 	// Nodes are the host's own addresses of the lock nodes, host:port.
 	Nodes []string `json:"nodes"`
-	TTLMS float64  `json:"ttl_ms"`
+	// Sentinel is there for a system with a failover; Nodes are then the master
+	// and the replicas of the start.
+	Sentinel *SentinelInit `json:"sentinel,omitempty"`
+	TTLMS    float64       `json:"ttl_ms"`
 	// Discipline is trusting or checks-lease: whether check looks at the clock.
 	Discipline string `json:"discipline"`
 	// Seed is for what the host draws at random, where it wants to repeat.
 	Seed    int64          `json:"seed"`
 	Options map[string]any `json:"options,omitempty"`
+}
+
+// SentinelInit tells a host how to find the master of the time.
+type SentinelInit struct {
+	// Master is the name to ask Sentinels for.
+	Master string `json:"master"`
+	// Sentinels are the host's own addresses of the Sentinels.
+	Sentinels []string `json:"sentinels"`
+	// Addresses leads from each address that a Sentinel may name, of a node or of
+	// a Sentinel, to the host's own address of it.
+	Addresses map[string]string `json:"addresses"`
 }
 
 // Reply answers a request.
@@ -108,7 +122,7 @@ type Event struct {
 	ID    int64  `json:"id,omitempty"`
 	Grant int64  `json:"grant,omitempty"`
 	Lock  string `json:"lock,omitempty"`
-	// Node is the number of the node in Init.Nodes, from 0.
+	// Node is the number of the node in Init.Nodes, from 0; below 0 where the host does not know.
 	Node int `json:"node,omitempty"`
 	// Command is what was asked of the node (set, eval, …), Vote yes, no or error.
 	Command string  `json:"command,omitempty"`

@@ -26,6 +26,9 @@ type Dialer func(addr string, o locks.Options) redis.Pool
 type Server struct {
 	// Draw is handed to the lock systems; it may be set before init.
 	Draw locks.Draw
+	// DialMaster makes the pool of a system with a failover; DialMaster of this
+	// package, unless it is set before init.
+	DialMaster func(SentinelInit, locks.Options) redis.Pool
 
 	dial Dialer
 	out  func(any) // writes one line; safe for many goroutines
@@ -94,7 +97,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, dial Dialer) error 
 
 // NewServer makes a host that writes replies to nobody and events to out.
 func NewServer(dial Dialer, out func(any)) *Server {
-	return &Server{dial: dial, out: out, locks: map[string]locks.Locker{}, grants: map[int64]*held{}}
+	return &Server{DialMaster: DialMaster, dial: dial, out: out, locks: map[string]locks.Locker{}, grants: map[int64]*held{}}
 }
 
 // Handle does one request.
@@ -141,8 +144,11 @@ func (s *Server) start(ctx context.Context, init *Init) error {
 	if err != nil {
 		return bad("%v", err)
 	}
-	if len(init.Nodes) != system.Nodes {
-		return bad("%d nodes, %s needs %d", len(init.Nodes), system.Name, system.Nodes)
+	if n := system.Nodes + system.Replicas; len(init.Nodes) != n {
+		return bad("%d nodes, %s needs %d", len(init.Nodes), system.Name, n)
+	}
+	if (init.Sentinel != nil) != (system.Sentinels > 0) {
+		return bad("system %s has %d Sentinels, and sentinel is %v", system.Name, system.Sentinels, init.Sentinel)
 	}
 	if init.TTLMS < 1 || init.TTLMS > mostTTLMS {
 		return bad("ttl_ms is %g, expected 1 to %g", init.TTLMS, float64(mostTTLMS))
@@ -160,8 +166,12 @@ func (s *Server) start(ctx context.Context, init *Init) error {
 		return bad("init came twice")
 	}
 	s.init, s.system, s.opts = init, system, opts
-	for i, addr := range init.Nodes {
-		s.pools = append(s.pools, &tracedPool{Pool: s.dial(addr, opts), node: i, out: s.out})
+	if init.Sentinel != nil { // which node answers is the pool's to know
+		s.pools = []redis.Pool{&tracedPool{Pool: s.DialMaster(*init.Sentinel, opts), node: -1, out: s.out}}
+	} else {
+		for i, addr := range init.Nodes {
+			s.pools = append(s.pools, &tracedPool{Pool: s.dial(addr, opts), node: i, out: s.out})
+		}
 	}
 	s.warm(ctx)
 	return nil

@@ -2,9 +2,12 @@ package host
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-redsync/redsync/v4/redis"
+
+	"lockchaos/locks"
 )
 
 type requestID struct{}
@@ -58,6 +61,22 @@ func (c *tracedConn) Eval(s *redis.Script, keysAndArgs ...any) (any, error) {
 	c.pool.vote(c.id, "eval", ballot(n > 0, err), time.Since(start), err)
 	return v, err
 }
+
+// EvalWait is there for a lock that asks for it; it fails where the connection
+// beneath has none.
+func (c *tracedConn) EvalWait(s *redis.Script, replicas int, timeout time.Duration, keysAndArgs ...any) (any, int64, error) {
+	w, ok := c.Conn.(locks.Waiter)
+	if !ok {
+		return nil, 0, errNoWait
+	}
+	start := time.Now()
+	v, acked, err := w.EvalWait(s, replicas, timeout, keysAndArgs...)
+	n, _ := v.(int64)
+	c.pool.vote(c.id, "eval", ballot(n > 0, err), time.Since(start), err)
+	return v, acked, err
+}
+
+var errNoWait = errors.New("this connection cannot WAIT for replicas")
 
 func ballot(ok bool, err error) string {
 	switch {

@@ -46,7 +46,7 @@ type Locker interface {
 
 // Config is all that a lock system is told.
 type Config struct {
-	Pools   []redis.Pool // one a node
+	Pools   []redis.Pool // one a node; with Sentinels one in all
 	Name    string       // the key
 	TTL     time.Duration
 	Options Options
@@ -66,11 +66,23 @@ type System struct {
 	About string
 	// Nodes are how many Redis nodes it runs over.
 	Nodes int
+	// Replicas and Sentinels are those beside the one node that is the first
+	// master. With Sentinels a lock gets one pool, which leads to the master of the time.
+	Replicas, Sentinels int
 	// Mints tells whether a grant carries a fencing token.
 	Mints bool
 	// Options are the names of the options it understands, besides those of the client.
 	Options []string
 	New     func(Config) (Locker, error)
+}
+
+// Waiter is a connection that can ask a master to wait for its replicas. The
+// script and the WAIT go over one connection: WAIT counts the replicas that have
+// what was written over the connection that it comes by.
+type Waiter interface {
+	// EvalWait runs a script and then WAIT. acked is how many replicas have the
+	// script's writes; an error may be of either.
+	EvalWait(s *redis.Script, replicas int, timeout time.Duration, keysAndArgs ...any) (reply any, acked int64, err error)
 }
 
 // Quorum is how many nodes must vote for a grant.
@@ -81,7 +93,7 @@ const External = "external"
 
 // Systems are all built-in lock systems, in the order in which they are listed.
 func Systems() []System {
-	return []System{single(), singleBareDel(), redsyncSingle(), redlock()}
+	return []System{single(), singleBareDel(), redsyncSingle(), redlock(), sentinel()}
 }
 
 // Find returns the system of that name.

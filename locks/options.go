@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 )
 
 // Options are the settings of lock systems and of the Redis client under them.
@@ -25,6 +26,12 @@ type Options struct {
 	FailFast bool `json:"fail_fast,omitempty" yaml:"fail_fast,omitempty"`
 	// SetNXOnExtend lets an extend take the lock again where the key is gone.
 	SetNXOnExtend bool `json:"set_nx_on_extend,omitempty" yaml:"set_nx_on_extend,omitempty"`
+	// Wait is for how many replicas an acquire waits with WAIT, for WaitTimeout at
+	// most (100ms). WaitChecked gives the lock back, and grants nothing, where fewer
+	// have answered; without it the answer is ignored.
+	Wait        int      `json:"wait,omitempty" yaml:"wait,omitempty"`
+	WaitTimeout Duration `json:"wait_timeout,omitempty" yaml:"wait_timeout,omitempty"`
+	WaitChecked bool     `json:"wait_checked,omitempty" yaml:"wait_checked,omitempty"`
 
 	// ContextTimeout makes go-redis heed the deadline of a context. It does not by default.
 	ContextTimeout bool `json:"context_timeout,omitempty" yaml:"context_timeout,omitempty"`
@@ -71,6 +78,12 @@ func (o Options) Check(s System) error {
 		return fmt.Errorf("drift_factor is %g, expected 0 to below 1", *o.DriftFactor)
 	case o.TimeoutFactor != nil && !(*o.TimeoutFactor > 0 && *o.TimeoutFactor <= mostTimeout):
 		return fmt.Errorf("timeout_factor is %g, expected above 0, at most %d", *o.TimeoutFactor, mostTimeout)
+	case o.Wait < 0 || o.Wait > s.Replicas:
+		return fmt.Errorf("wait is %d, expected 0 to %d, the number of replicas", o.Wait, s.Replicas)
+	case o.WaitTimeout < 0 || o.WaitTimeout%Duration(time.Millisecond) != 0:
+		return fmt.Errorf("wait_timeout is %s, expected whole milliseconds", o.WaitTimeout)
+	case o.Wait == 0 && (o.WaitTimeout != 0 || o.WaitChecked):
+		return fmt.Errorf("wait_timeout and wait_checked say how to wait: set wait, too")
 	case o.ReadTimeout < 0:
 		return fmt.Errorf("read_timeout is %s, expected 0 or more", o.ReadTimeout)
 	case o.MaxRetries < -1:
@@ -96,7 +109,7 @@ func (o Options) Map() map[string]any {
 // of Options.
 var defaults = map[string]any{
 	"tries": 1, "retry_delay": "50ms-250ms", "drift_factor": 0.01, "timeout_factor": 0.05,
-	"fail_fast": false, "set_nx_on_extend": false,
+	"fail_fast": false, "set_nx_on_extend": false, "wait": 0, "wait_timeout": "100ms", "wait_checked": false,
 	"context_timeout": false, "read_timeout": "5s", "max_retries": 3,
 }
 

@@ -62,7 +62,7 @@ func TestOptionsEffective(t *testing.T) {
 	}{
 		{"single", locks.Options{}, client},
 		{"redlock", locks.Options{}, redsync},
-		{"redlock", full, full.Map()},
+		{"redlock", unwaiting, unwaiting.Map()},
 		{"single", locks.Options{MaxRetries: -1}, map[string]any{"context_timeout": false, "read_timeout": "5s", "max_retries": -1.0}},
 	} {
 		s, err := locks.Find(c.system)
@@ -82,14 +82,21 @@ func TestOptionsEffective(t *testing.T) {
 // full has every option set.
 var full = locks.Options{
 	Tries: 2, RetryDelay: locks.Duration(1500 * time.Microsecond), DriftFactor: ptr(0), TimeoutFactor: ptr(0.25), FailFast: true,
-	SetNXOnExtend: true, ContextTimeout: true, ReadTimeout: locks.Duration(time.Second), MaxRetries: -1,
+	SetNXOnExtend: true, Wait: 2, WaitTimeout: locks.Duration(time.Second), WaitChecked: true, ContextTimeout: true, ReadTimeout: locks.Duration(time.Second), MaxRetries: -1,
 }
+
+// unwaiting has every option of redsync set.
+var unwaiting = func() locks.Options {
+	o := full
+	o.Wait, o.WaitTimeout, o.WaitChecked = 0, 0, false
+	return o
+}()
 
 func TestOptionsSetAndMap(t *testing.T) {
 	if v := reflect.ValueOf(full); len(full.Set()) != v.NumField() {
 		t.Errorf("%v are set, the type has %d", full.Set(), v.NumField())
 	}
-	if got := strings.Join(full.Set(), " "); got != "tries retry_delay drift_factor timeout_factor fail_fast set_nx_on_extend context_timeout read_timeout max_retries" {
+	if got := strings.Join(full.Set(), " "); got != "tries retry_delay drift_factor timeout_factor fail_fast set_nx_on_extend wait wait_timeout wait_checked context_timeout read_timeout max_retries" {
 		t.Errorf("set: %s", got)
 	}
 	if got := (locks.Options{}).Set(); len(got) != 0 {

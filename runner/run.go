@@ -88,32 +88,18 @@ func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
 
 func (r Run) spec() cluster.Spec {
 	s := cluster.Spec{Name: r.Name, Seed: r.Seed, Logs: r.Logs}
-	for _, n := range r.nodes() {
-		s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: n, Persistence: r.Scenario.Nodes.Persistence})
-	}
-	s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: cluster.Resource, Persistence: cluster.PersistEverySec})
-	for _, h := range r.hosts() {
+	s.Nodes = append(r.Scenario.NodeSpecs(), cluster.NodeSpec{Name: cluster.Resource, Persistence: cluster.PersistEverySec})
+	for _, h := range r.Scenario.HostNames() {
 		s.Hosts = append(s.Hosts, cluster.HostSpec{Name: h, Command: r.Scenario.Lock.Command, Dir: r.Dir})
 	}
 	return s
-}
-
-func (r Run) hosts() []string { return names(r.Scenario.Hosts, scenario.HostName) }
-func (r Run) nodes() []string { return names(r.Scenario.NodeCount(), scenario.NodeName) }
-
-func names(n int, name func(int) string) []string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = name(i)
-	}
-	return list
 }
 
 func (r Run) header() history.Header {
 	s := r.Scenario
 	return history.Header{
 		Run: r.Name, Scenario: s.Name, World: r.World, Seed: r.Seed,
-		System: s.Lock.System, TTL: s.Lock.TTL.D(), Quorum: s.NodeCount()/2 + 1,
+		System: s.Lock.System, TTL: s.Lock.TTL.D(), Quorum: s.Quorum(),
 		Workload: s.Workload.Kind, Guard: r.Guard, Discipline: s.Workload.Discipline,
 		Faults: s.Proofs(), Needs: s.Needs, Demand: s.Demand,
 	}
@@ -132,7 +118,7 @@ type live struct {
 }
 
 func (l *live) run(ctx context.Context) error {
-	specs := faults.Fill(l.Scenario.Faults, l.hosts(), l.nodes())
+	specs := faults.Fill(l.Scenario.Faults, l.Scenario.HostNames(), l.Scenario.NodeNames())
 	schedule, err := faults.NewSchedule(l.rec, l.cluster, specs, l.Scenario.Order)
 	if err != nil {
 		return err
@@ -159,7 +145,7 @@ func (l *live) startHosts(ctx context.Context) error {
 	defer cancel()
 	errs := make([]error, l.Scenario.Hosts)
 	var wg sync.WaitGroup
-	for i, name := range l.hosts() {
+	for i, name := range l.Scenario.HostNames() {
 		s := &session{
 			name: name, lock: lockName, rec: l.rec, schedule: l.schedule, resource: l.resource,
 			ttl: l.Scenario.Lock.TTL.D(), watchdog: l.Scenario.Lock.Watchdog,
@@ -169,7 +155,7 @@ func (l *live) startHosts(ctx context.Context) error {
 		if p, ok := l.cluster.(cluster.Pacer); ok {
 			s.pace = func() { p.Pace(name) }
 		}
-		for _, n := range l.nodes() {
+		for _, n := range l.Scenario.DataNodes() {
 			s.links = append(s.links, l.cluster.Link(name, n))
 		}
 		l.sessions = append(l.sessions, s)
@@ -177,7 +163,7 @@ func (l *live) startHosts(ctx context.Context) error {
 		go func() {
 			defer wg.Done()
 			var err error
-			s.host, err = l.cluster.StartHost(ctx, name, l.init(), s.heard(l.nodes()))
+			s.host, err = l.cluster.StartHost(ctx, name, l.init(), s.heard(l.Scenario.DataNodes()))
 			if err != nil {
 				err = fmt.Errorf("%w: %w", ErrHost, err)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lockchaos/cluster"
 	"lockchaos/faults"
 )
 
@@ -23,10 +24,11 @@ func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 		return oneOf(path+".fault", f.Kind, kindNames())
 	}
 	return first(
+		must(!kind.Failovers || s.failsOver(), path+".fault", "%s needs replicas and Sentinels, and %s has none", f.Kind, s.Lock.System),
 		validateKeys(path, f, kind),
 		oneOf(path+".direction", f.Direction, directions),
 		s.validateTimes(path, f, kind),
-		s.validateTargets(path, f),
+		s.validateTargets(path, f, kind),
 	)
 }
 
@@ -38,7 +40,7 @@ func validateKeys(path string, f faults.Spec, kind faults.Kind) *problem {
 	if p := first(
 		takes(kind.Hosts, len(f.Hosts) > 0, "hosts"),
 		takes(kind.Nodes, len(f.Nodes) > 0, "nodes"),
-		must(kind.Link() || !kind.Hosts || len(f.Hosts) > 0, path, "%s needs hosts", f.Kind),
+		must(kind.Link() || kind.FewHosts || !kind.Hosts || len(f.Hosts) > 0, path, "%s needs hosts", f.Kind),
 		must(kind.Link() || !kind.Nodes || len(f.Nodes) > 0, path, "%s needs nodes", f.Kind),
 	); p != nil {
 		return p
@@ -77,9 +79,16 @@ func (s *Scenario) validateTrigger(path string, t faults.Trigger) *problem {
 	return s.hostExists(path, t.Point.Host)
 }
 
-func (s *Scenario) validateTargets(path string, f faults.Spec) *problem {
+func (s *Scenario) validateTargets(path string, f faults.Spec, kind faults.Kind) *problem {
 	for i, h := range f.Hosts {
-		if p := s.hostExists(fmt.Sprintf("%s.hosts[%d]", path, i), h); p != nil {
+		at := fmt.Sprintf("%s.hosts[%d]", path, i)
+		if kind.Link() && s.failsOver() && slices.Contains(s.NodeNames(), h) { // the near end of a link between nodes
+			if p := s.validateFar(path, h, f.Nodes); p != nil {
+				return p
+			}
+			continue
+		}
+		if p := s.hostExists(at, h); p != nil {
 			return p
 		}
 	}
@@ -92,6 +101,20 @@ func (s *Scenario) validateTargets(path string, f faults.Spec) *problem {
 		must(!repeats(f.Hosts), path+".hosts", "a host stands twice"),
 		must(!repeats(f.Nodes), path+".nodes", "a node stands twice"),
 	)
+}
+
+// validateFar looks at the nodes that a link from a node is to lead to.
+func (s *Scenario) validateFar(path, from string, nodes []string) *problem {
+	for i, n := range nodes {
+		at := fmt.Sprintf("%s.nodes[%d]", path, i)
+		if p := first(
+			must(n != cluster.Resource, at, "there is no link from %s to %s", from, n),
+			must(n != from || len(nodes) > 1, at, "there is no link from %s to itself", from),
+		); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 func repeats(list []string) bool {

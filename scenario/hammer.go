@@ -30,8 +30,12 @@ func (s *Scenario) validateHammer() *problem {
 	sum := 0
 	for _, kind := range slices.Sorted(maps.Keys(h.Weights)) {
 		path := "hammer.weights." + kind
-		if _, ok := faults.Find(kind); !ok {
+		k, ok := faults.Find(kind)
+		if !ok {
 			return oneOf(path, kind, kindNames())
+		}
+		if p := must(!k.Failovers || s.failsOver(), path, "%s needs replicas and Sentinels, and %s has none", kind, s.Lock.System); p != nil {
+			return p
 		}
 		w := h.Weights[kind]
 		if p := must(w >= 0 && w <= 1000, path, "%d, expected 0 to 1000", w); p != nil {
@@ -57,15 +61,8 @@ func (s *Scenario) Drawn(seed int64) (*Scenario, error) {
 	if s.Hammer == nil {
 		return s, nil
 	}
-	var hosts, nodes []string
-	for i := range s.Hosts {
-		hosts = append(hosts, HostName(i))
-	}
-	for i := range s.NodeCount() {
-		nodes = append(nodes, NodeName(i))
-	}
 	d := *s
-	d.Hammer, d.Faults = nil, s.Hammer.Draw(seed, hosts, nodes)
+	d.Hammer, d.Faults = nil, s.Hammer.Draw(seed, s.HostNames(), s.NodeNames())
 	// What a drawn fault finds to do is chance: it may have no message to hold.
 	for i := range d.Faults {
 		d.Faults[i].Optional = true

@@ -62,10 +62,10 @@ type Lock struct {
 	TTL    locks.Duration `yaml:"ttl"`
 	// Watchdog extends the lease every third of the TTL while the lock is held.
 	Watchdog bool `yaml:"watchdog,omitempty"`
-	// Command and NodeCount are for the system external: the host program, and
-	// over how many nodes it runs (1 or 5).
-	Command   []string `yaml:"command,omitempty"`
-	NodeCount int      `yaml:"nodes,omitempty"`
+	// Command and Layout are for the system external: the host program, and
+	// which nodes it runs over.
+	Command []string `yaml:"command,omitempty"`
+	Layout  Layout   `yaml:"nodes,omitempty"`
 	// Settings are handed to an external host as they are.
 	Settings map[string]any `yaml:"settings,omitempty"`
 
@@ -76,6 +76,11 @@ type Lock struct {
 type Nodes struct {
 	// Persistence is none (the default), everysec or always.
 	Persistence string `yaml:"persistence,omitempty"`
+	// MinReplicas is how many replicas must have been heard of within a second for
+	// a master to take a write.
+	MinReplicas int `yaml:"min_replicas,omitempty"`
+	// Prefer is the replica that Sentinels promote before the others.
+	Prefer string `yaml:"prefer,omitempty"`
 }
 
 // Workload is what each host does, again and again.
@@ -139,16 +144,4 @@ func (s *Scenario) Proofs() int {
 		}
 	}
 	return n
-}
-
-// NodeCount is how many lock nodes the scenario needs.
-func (s *Scenario) NodeCount() int {
-	if s.Lock.System == locks.External {
-		return s.Lock.NodeCount
-	}
-	sys, err := locks.Find(s.Lock.System)
-	if err != nil {
-		return 0 // validation has refused it
-	}
-	return sys.Nodes
 }

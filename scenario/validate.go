@@ -118,7 +118,7 @@ func (s *Scenario) validate() *problem {
 		must(!strings.ContainsFunc(s.About, unicode.IsControl), "about", "%q, expected one line", s.About),
 		s.validateWorlds(),
 		s.validateLock(),
-		oneOf("nodes.persistence", s.Nodes.Persistence, persistence),
+		s.validateNodes(),
 		must(s.Hosts >= 1 && s.Hosts <= MostHosts, "hosts", "%d, expected 1 to %d", s.Hosts, MostHosts),
 		s.validateWorkload(),
 	)
@@ -160,7 +160,7 @@ func (s *Scenario) validateLock() *problem {
 		return first(
 			must(err == nil, "lock.settings", "%v", err),
 			must(len(l.Command) > 0, "lock.command", "an external host needs the command that runs it"),
-			must(l.NodeCount == 1 || l.NodeCount == 5, "lock.nodes", "%d, expected 1 or 5", l.NodeCount),
+			oneOf("lock.nodes", string(l.Layout), layouts),
 			must(len(l.Set()) == 0, "lock", "%s is for the built-in systems, an external host gets its own under settings", strings.Join(l.Set(), ", ")),
 		)
 	}
@@ -173,7 +173,7 @@ func (s *Scenario) validateLock() *problem {
 	}
 	return first(
 		must(len(l.Command) == 0, "lock.command", "only for the system external"),
-		must(l.NodeCount == 0, "lock.nodes", "only for the system external, %s has %d", sys.Name, sys.Nodes),
+		must(l.Layout == "", "lock.nodes", "only for the system external, %s has %d", sys.Name, sys.Nodes+sys.Replicas),
 		must(len(l.Settings) == 0, "lock.settings", "only for the system external"),
 	)
 }
@@ -229,31 +229,23 @@ func (s *Scenario) validateOrder() *problem {
 }
 
 func (s *Scenario) hostExists(path, host string) *problem {
-	for i := range s.Hosts {
-		if host == HostName(i) {
-			return nil
-		}
+	if slices.Contains(s.HostNames(), host) {
+		return nil
 	}
 	return &problem{path, fmt.Sprintf("host %q, expected %s to %s", host, HostName(0), HostName(s.Hosts-1))}
 }
 
 func (s *Scenario) nodeExists(path, node string) *problem {
-	if node == cluster.Resource {
+	if node == cluster.Resource || slices.Contains(s.NodeNames(), node) {
 		return nil
 	}
-	for i := range s.NodeCount() {
-		if node == NodeName(i) {
-			return nil
-		}
+	all := s.DataNodes()
+	expected := fmt.Sprintf("%s to %s", all[0], all[len(all)-1])
+	if s.failsOver() {
+		expected += ", " + span(s.NodeNames()[len(all):])
 	}
-	return &problem{path, fmt.Sprintf("node %q, expected %s to %s, or %s", node, NodeName(0), NodeName(s.NodeCount()-1), cluster.Resource)}
+	return &problem{path, fmt.Sprintf("node %q, expected %s, or %s", node, expected, cluster.Resource)}
 }
-
-// HostName is the name of the i-th host, from 0: w1, w2, …
-func HostName(i int) string { return fmt.Sprintf("w%d", i+1) }
-
-// NodeName is the name of the i-th lock node, from 0: n1, n2, …
-func NodeName(i int) string { return fmt.Sprintf("n%d", i+1) }
 
 func (s *Scenario) validateExpect() *problem {
 	for _, g := range slices.Sorted(maps.Keys(s.Expect)) { // sorted: the same error each time
