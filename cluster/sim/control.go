@@ -82,11 +82,16 @@ func (c *Cluster) ResumeNode(_ context.Context, name string) (string, error) {
 		return "", errors.New("the node does not run")
 	}
 	s.paused = false
-	queue := s.queue
-	s.queue = nil
+	queue, late := s.queue, s.late
+	s.queue, s.late = nil, nil
 	c.mu.Unlock()
 	for _, m := range queue {
 		c.arrive(m)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, do := range late {
+		do()
 	}
 	return "simulated process state R", nil
 }
@@ -106,6 +111,7 @@ func (c *Cluster) CrashNode(_ context.Context, name string) (string, error) {
 	queue := s.queue
 	s.queue = nil
 	s.node.Crash()
+	c.die(s)
 	c.mu.Unlock()
 	for _, m := range queue {
 		after(m.link.odd.between(1, time.Millisecond), func() { m.finish(errClosed) })
@@ -127,6 +133,7 @@ func (c *Cluster) StartNode(_ context.Context, name string) (string, error) {
 	}
 	s.node.Start()
 	s.down = false
+	s.wake()
 	return "run id " + s.node.RunID(), nil
 }
 
@@ -157,5 +164,9 @@ func (d direct) do(_ context.Context, args ...any) (any, error) {
 	if d.s.down || d.s.paused {
 		return nil, errRefused
 	}
-	return value(d.s.node.Do(args...))
+	m := newMessage(nil, args)
+	if _, err := d.c.perform(d.s, m); err != nil {
+		return nil, err
+	}
+	return value(m.reply)
 }

@@ -60,7 +60,7 @@ func newCopies(c *Cluster, s *server, spec cluster.NodeSpec, timer, odd *draws) 
 		r.master, r.ready = c.group.first, true
 		s.node.SetReplica(true)
 	}
-	c.every(s, func() time.Duration { return timer.align(timing.cron) }, r.cron)
+	c.every(s, func() time.Duration { return timer.align(cronPeriod) }, r.cron)
 	return r
 }
 

@@ -208,12 +208,3 @@ func (r *copies) replicaOf(args []any) any {
 	r.count()
 	return node.Status("OK")
 }
-
-// port is what every node listens on: addresses are names here.
-const port = "6379"
-
-// info is INFO with its section on replication.
-func (r *copies) info() string {
-	r.c.run(r.s, newMessage(nil, []any{"INFO"}))
-	return ""
-}

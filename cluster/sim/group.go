@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"lockchaos/cluster"
+	"lockchaos/cluster/sim/node"
+	"lockchaos/host"
 )
 
 // group is what a cluster with replicas and Sentinels has besides: a role for
@@ -22,28 +24,24 @@ type group struct {
 	closed bool
 }
 
-// timing are the periods of replicas and Sentinels. They are those of the group
-// on real servers.
-var timing = struct {
-	cron time.Duration // of a data node
+// Periods of replicas and Sentinels: those of a group on real servers, where
+// SENTINEL DEBUG shortens them too. Those that Redis does not let be set are its own.
+const (
+	cronPeriod = time.Second // of a node
 
-	tick              [2]time.Duration // of a Sentinel: from, to
-	ping, info, ask   time.Duration
-	publish           time.Duration // of what a Sentinel knows
-	downAfter         time.Duration // without an answer a node is taken for down
-	failover          time.Duration // how long one may take
-	desync            time.Duration
-	election          time.Duration
-	tilt, tiltTrigger time.Duration
-}{
-	cron: time.Second,
+	pingPeriod, infoPeriod, askPeriod, publishPeriod = 100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond
 
-	tick: [2]time.Duration{52 * time.Millisecond, 100 * time.Millisecond},
-	ping: time.Second, info: 10 * time.Second, ask: time.Second,
-	publish:   2 * time.Second,
-	downAfter: 300 * time.Millisecond, failover: 3 * time.Second, desync: time.Second, election: 3 * time.Second,
-	tilt: 30 * time.Second, tiltTrigger: 2 * time.Second,
-}
+	troubledInfo    = time.Second // INFO to the replicas of a master in trouble
+	shortestTick    = 52 * time.Millisecond
+	longestTick     = 100 * time.Millisecond
+	downAfter       = 300 * time.Millisecond // without an answer a node is taken for down
+	failoverTimeout = 2 * time.Second
+	electionTimeout = failoverTimeout // 10 s, and no more than this
+	mostDesync      = time.Second
+	tiltTrigger     = 2 * time.Second
+	tiltPeriod      = 500 * time.Millisecond
+	parallelSyncs   = 2
+)
 
 // quorum is how many Sentinels must agree that a master is down.
 const quorum = 2
@@ -75,6 +73,28 @@ func newGroup(spec cluster.Spec) *group {
 // peers are all nodes that talk to each other.
 func (g *group) peers() []string { return slices.Concat(g.data, g.sentinels) }
 
+// init is what a host is told to find the master.
+func (g *group) init() *host.SentinelInit {
+	s := &host.SentinelInit{Master: cluster.Service, Sentinels: g.sentinels, Addresses: map[string]string{}}
+	for _, name := range g.peers() {
+		s.Addresses[name] = name
+	}
+	return s
+}
+
+// disband ends a group: nothing arrives any more, and nothing falls due.
+func (c *Cluster) disband() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.group == nil {
+		return
+	}
+	c.group.closed = true
+	for _, name := range c.group.peers() {
+		c.servers[name].down = true
+	}
+}
+
 // form links the nodes of a group and gives each its part.
 func (c *Cluster) form(draw func(...string) *draws) {
 	g := c.group
@@ -89,11 +109,13 @@ func (c *Cluster) form(draw func(...string) *draws) {
 		s := c.servers[n.Name]
 		switch {
 		case n.Role == cluster.RoleSentinel:
+			s.node = node.New(node.Options{Name: n.Name, Seed: uint64(c.seed)}) // for its run id
 			s.sentinel = newSentinel(c, s, draw("sentinel", n.Name))
 		case slices.Contains(g.data, n.Name):
-			s.copies = newCopies(c, s, n, draw("replication", n.Name))
+			s.copies = newCopies(c, s, n, draw("cron", n.Name), draw("wait", n.Name))
 		}
 	}
+	c.pair()
 }
 
 // deliver does to a server what has arrived or fallen due: at once, when it goes
@@ -105,6 +127,26 @@ func (s *server) deliver(life int, do func()) {
 		s.late = append(s.late, func() { s.deliver(life, do) })
 	default:
 		do()
+	}
+}
+
+// die is what a crash takes from a node of a group. mu is held.
+func (c *Cluster) die(s *server) {
+	s.life++
+	s.late = nil
+	c.abandon(s)
+	if s.copies != nil {
+		s.copies.refuse()
+	}
+}
+
+// wake is the start of a node of a group. mu is held.
+func (s *server) wake() {
+	switch {
+	case s.copies != nil:
+		s.copies.restarted()
+	case s.sentinel != nil:
+		s.sentinel.begin()
 	}
 }
 
@@ -149,3 +191,9 @@ func (c *Cluster) push(l *link, size int64, then func(err error)) {
 	m.pushed, m.bytes, m.then = true, size, then
 	l.respond(m)
 }
+
+// An address is a name here, and a port that is always the same.
+const (
+	portNumber = 6379
+	port       = "6379"
+)

@@ -57,6 +57,7 @@ var _ interface {
 	cluster.NodeControl
 	cluster.Commander
 	cluster.Pacer
+	cluster.Failovers
 } = (*Cluster)(nil)
 
 // Up brings a simulated cluster up, until Close.
@@ -116,6 +117,10 @@ func (c *Cluster) StartHost(ctx context.Context, name string, init host.Init, ev
 	})
 	p.server.Draw = c.random(name)
 	init.Version, init.Host, init.Nodes = host.ProtocolVersion, name, c.lockNodes()
+	if c.group != nil {
+		p.server.DialMaster = func(s host.SentinelInit, o locks.Options) redis.Pool { return c.newFailover(p, s, o) }
+		init.Sentinel = c.group.init()
+	}
 	c.mu.Lock()
 	c.hosts[name] = p
 	c.mu.Unlock()
@@ -143,7 +148,7 @@ func (c *Cluster) random(name string) locks.Draw {
 func (c *Cluster) lockNodes() []string {
 	var names []string
 	for _, n := range c.spec.Nodes {
-		if n.Name != cluster.Resource {
+		if n.Name != cluster.Resource && n.Role != cluster.RoleSentinel {
 			names = append(names, n.Name)
 		}
 	}
@@ -181,7 +186,10 @@ func (c *Cluster) Close() error {
 		p.end()
 	}
 	c.commands.Wait()
-	c.closed.Do(func() { close(c.work) })
+	c.closed.Do(func() {
+		c.disband()
+		close(c.work)
+	})
 	return nil
 }
 
@@ -204,7 +212,7 @@ func (c *Cluster) execute(m *message) (arrived bool, err error) {
 // perform does a command. mu is held.
 func (c *Cluster) perform(s *server, m *message) (arrived bool, err error) {
 	switch {
-	case m.of != nil && m.of.birth != s.births: // the server has closed the connection
+	case m.of != nil && (m.of.birth != s.births || m.of.life != s.life): // the server has closed the connection
 		return false, errReset
 	case s.sentinel != nil:
 		m.reply = s.sentinel.do(m)

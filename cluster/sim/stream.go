@@ -13,6 +13,7 @@ type stream struct {
 	link   *link
 	client end // who has opened it
 	server end
+	heard  func(string) // what a subscriber does with an event
 }
 
 // end is one end of a stream. closed is told when the other side closes it, or
