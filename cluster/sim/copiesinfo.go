@@ -21,7 +21,7 @@ func (r *copies) info() any {
 		line("master_link_status:%s", r.status())
 		line("slave_repl_offset:%d\r\nslave_priority:%d", r.offset, r.c.group.priority(r.s.name))
 		if !r.ready {
-			line("master_link_down_since_seconds:%d", time.Since(r.since)/time.Second)
+			line("master_link_down_since_seconds:%d", time.Now().Unix()-r.since.Unix())
 		}
 	}
 	line("connected_slaves:%d", len(r.followers))

@@ -184,7 +184,7 @@ func (p *sentinel) ask(i *instance, now time.Time) {
 // every is how often a node is asked for INFO. The replicas of a master in trouble
 // are asked once a second: with Redis' own period of ten that is more often.
 func (p *sentinel) every(i *instance) time.Duration {
-	if i.name != p.master && (p.agreed() || p.change.state != idle || !i.linkUp) {
+	if i.name != p.master && (p.agreed() || p.change.state != idle || i.linkDown > 0) {
 		return troubledInfo
 	}
 	return infoPeriod
