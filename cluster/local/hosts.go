@@ -46,7 +46,7 @@ func (c *Cluster) StartHost(
 		return nil, err
 	}
 	init.Host, init.Version = name, host.ProtocolVersion
-	init.Nodes = c.hostNodes(name)
+	init.Nodes, init.Sentinel = c.hostNodes(name), c.sentinelInit(name)
 	reply, err := h.Do(ctx, host.Request{ID: initID, Op: host.OpInit, Init: &init})
 	if err == nil && !reply.OK {
 		err = fmt.Errorf("host %s refuses init: %w", name, reply.Error)
@@ -74,7 +74,7 @@ func (c *Cluster) hostSpec(name string) (cluster.HostSpec, error) {
 func (c *Cluster) hostNodes(name string) []string {
 	var list []string
 	for _, n := range c.spec.Nodes {
-		if n.Name != cluster.Resource {
+		if n.Name != cluster.Resource && n.Role != cluster.RoleSentinel {
 			list = append(list, c.links[pair{name, n.Name}].Addr())
 		}
 	}

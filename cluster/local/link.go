@@ -112,8 +112,22 @@ func (l *Link) accept() {
 			}
 			continue // a client that went away while it was accepted
 		}
-		l.wg.Go(func() { l.serve(c.(*net.TCPConn)) })
+		if !l.admit(c.(*net.TCPConn)) {
+			return
+		}
 	}
+}
+
+// admit serves a connection; false once the link is closed.
+func (l *Link) admit(client *net.TCPConn) bool {
+	l.mu.Lock() // close waits for what was admitted before it
+	defer l.mu.Unlock()
+	if l.closed {
+		_ = client.Close()
+		return false
+	}
+	l.wg.Go(func() { l.serve(client) })
+	return true
 }
 
 // serve opens the other side of a connection and hands both to Toxiproxy.

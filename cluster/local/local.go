@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,12 @@ type Cluster struct {
 	nodes map[string]*node // not changed after Up
 	links map[pair]*Link   // not changed after Up
 	pools pools
+
+	// Where nodes have to do with each other; not changed after Up.
+	entrances map[string]*entrance
+	sources   map[string]netip.Addr
+	admitting sync.WaitGroup
+	switches  switches
 
 	mu     sync.Mutex
 	hosts  map[string]*hostProc
@@ -56,6 +63,7 @@ func (m *Machine) Up(ctx context.Context, spec cluster.Spec) (*Cluster, error) {
 	}
 	c := &Cluster{
 		machine: m, spec: spec, nodes: map[string]*node{}, links: map[pair]*Link{}, hosts: map[string]*hostProc{},
+		entrances: map[string]*entrance{}, sources: map[string]netip.Addr{},
 	}
 	if err := m.enter(c); err != nil {
 		return nil, fmt.Errorf("cluster %q: %w", spec.Name, err)
@@ -78,6 +86,9 @@ func (c *Cluster) up(ctx context.Context, redis string) error {
 	if err := os.MkdirAll(c.logs, 0o755); err != nil {
 		return fmt.Errorf("cannot make the log directory: %w", err)
 	}
+	if err := c.openEntrances(); err != nil {
+		return err
+	}
 	var nodes []*node
 	for _, s := range c.spec.Nodes {
 		n := newNode(c.machine, c, s, redis)
@@ -87,11 +98,15 @@ func (c *Cluster) up(ctx context.Context, redis string) error {
 	if err := each(nodes, func(n *node) error { return n.open(ctx) }); err != nil {
 		return err
 	}
-	return c.upLinks(ctx)
+	if err := c.upLinks(ctx); err != nil {
+		return err
+	}
+	c.admitPeers()
+	return c.join(ctx)
 }
 
 func (c *Cluster) upLinks(ctx context.Context) error {
-	var pairs []pair
+	pairs := c.peers()
 	for _, h := range c.spec.Hosts {
 		for _, n := range c.spec.Nodes {
 			pairs = append(pairs, pair{h.Name, n.Name})
@@ -161,7 +176,7 @@ func validate(spec cluster.Spec) error {
 			return err
 		}
 	}
-	return nil
+	return validatePeers(spec)
 }
 
 // members lists the names, for messages.
@@ -230,7 +245,12 @@ func (c *Cluster) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	all := concurrently(hosts, (*hostProc).end)
+	c.switches.close()
 	c.pools.close()
+	for _, e := range c.entrances {
+		e.close()
+	}
+	c.admitting.Wait()
 	links := slices.Collect(maps.Values(c.links))
 	all = errors.Join(all, concurrently(links, func(l *Link) error { return l.close(ctx) }))
 	nodes := slices.Collect(maps.Values(c.nodes))

@@ -55,6 +55,7 @@ type node struct {
 	mark    string
 	spawn   *spawner
 	reserve func(int) (*port, error)
+	peering peering
 
 	mu    sync.Mutex // one control call at a time
 	port  *port
@@ -73,6 +74,9 @@ func (n *node) open(ctx context.Context) error {
 	for range attempts {
 		if n.port, err = n.reserve(0); err != nil {
 			return fmt.Errorf("node %s: %w", n.name, err)
+		}
+		if err = n.configure(); err != nil {
+			return err
 		}
 		if err = n.start(ctx); err == nil || !errors.Is(err, errPortTaken) {
 			break
@@ -104,7 +108,11 @@ func (n *node) start(ctx context.Context) error {
 		return err
 	}
 	n.proc = p
-	if err := n.awaitReady(ctx); err != nil {
+	err = n.awaitReady(ctx)
+	if err == nil {
+		err = n.tune(ctx)
+	}
+	if err != nil {
 		n.proc.kill()
 		log := logSince(n.log, from)
 		if strings.Contains(log, "Address already in use") && !errors.Is(err, errPortTaken) {
@@ -117,18 +125,21 @@ func (n *node) start(ctx context.Context) error {
 }
 
 func (n *node) args() []string {
+	if n.peering.role == cluster.RoleSentinel {
+		return []string{n.configFile(), "--sentinel"}
+	}
 	aof, fsync := "no", cluster.PersistEverySec
 	if n.persist != cluster.PersistNone {
 		aof, fsync = "yes", n.persist
 	}
-	return []string{
+	return append(n.peerArgs(),
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(n.port.number), "--protected-mode", "yes",
 		"--dir", n.dir, "--save", "", "--appendonly", aof, "--appendfsync", fsync,
 		"--databases", "1", "--daemonize", "no", "--loglevel", "notice", "--logfile", "",
 		"--enable-debug-command", "no",
 		// The title would be written over the environment, where our mark is.
 		"--set-proc-title", "no",
-	}
+	)
 }
 
 // awaitReady asks until the server answers, and answers as the process that we
@@ -164,13 +175,7 @@ func (n *node) info(ctx context.Context) (map[string]string, error) {
 	if _, err := ask(ctx, "", n.port.addr(), "PING"); err != nil { // LOADING refuses this
 		return nil, err
 	}
-	info := map[string]string{}
-	for line := range strings.Lines(text) {
-		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			info[k] = v
-		}
-	}
-	return info, nil
+	return fields(text), nil
 }
 
 // close kills the server and gives the port free.
@@ -214,5 +219,6 @@ func newNode(m *Machine, c *Cluster, spec cluster.NodeSpec, redis string) *node 
 		name: spec.Name, redis: redis, persist: persist, mark: m.work.dir,
 		dir: filepath.Join(c.dir, spec.Name), log: filepath.Join(c.logs, spec.Name+".log"),
 		spawn: m.spawn, reserve: reserve,
+		peering: c.peering(spec),
 	}
 }

@@ -11,8 +11,10 @@ import (
 const tick = 2 * time.Millisecond
 
 // poll looks until done says so, fails, or ctx ends.
-func poll(ctx context.Context, done func() (bool, error)) error {
-	t := time.NewTicker(tick)
+func poll(ctx context.Context, done func() (bool, error)) error { return pollEvery(ctx, tick, done) }
+
+func pollEvery(ctx context.Context, period time.Duration, done func() (bool, error)) error {
+	t := time.NewTicker(period)
 	defer t.Stop()
 	for {
 		if ok, err := done(); ok || err != nil {

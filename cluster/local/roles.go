@@ -1,0 +1,124 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"lockchaos/cluster"
+)
+
+// peering is what a node needs to have to do with others.
+type peering struct {
+	role     string
+	entrance *entrance  // nil where it has no peers
+	source   netip.Addr // that it dials from
+	first    *entrance  // of the first master
+
+	minReplicas int
+	prefer      bool
+}
+
+// Times of Sentinels, in milliseconds: a failover is to take about a second.
+const (
+	downAfter       = 300
+	failoverTimeout = 2000
+	quorum          = 2
+)
+
+// sentinelPeriods shorten what Sentinel does in peace, so that it learns in a
+// tenth of a second what takes it ten by default, as SENTINEL DEBUG allows.
+var sentinelPeriods = []string{
+	"INFO-PERIOD", "100", "PING-PERIOD", "100", "ASK-PERIOD", "100", "PUBLISH-PERIOD", "100",
+	// It stands still for this long when it finds that time has jumped, as on a busy machine.
+	"TILT-PERIOD", "500",
+}
+
+// peering is what the spec of a node says of its peers.
+func (c *Cluster) peering(spec cluster.NodeSpec) peering {
+	p := peering{
+		role: spec.Role, entrance: c.entrances[spec.Name], source: c.sources[spec.Name],
+		minReplicas: spec.MinReplicas, prefer: spec.Prefer,
+	}
+	for _, s := range c.spec.Nodes {
+		if e, ok := c.entrances[s.Name]; ok && s.Role == cluster.RolePrimary {
+			p.first = e
+			break
+		}
+	}
+	return p
+}
+
+func (n *node) configFile() string { return filepath.Join(n.dir, "redis.conf") }
+
+// configure writes the file that a failover rewrites, before the first start.
+func (n *node) configure() error {
+	p := n.peering
+	if p.entrance == nil {
+		return nil
+	}
+	var lines []string
+	switch p.role {
+	case cluster.RoleReplica:
+		lines = []string{fmt.Sprintf("replicaof 127.0.0.1 %d", p.first.port())}
+	case cluster.RoleSentinel:
+		lines = []string{
+			fmt.Sprintf("port %d", n.port.number), "bind 127.0.0.1", "dir " + strconv.Quote(n.dir),
+			"logfile \"\"", "daemonize no", "set-proc-title no", "bind-source-addr " + p.source.String(),
+			"sentinel announce-ip 127.0.0.1", fmt.Sprintf("sentinel announce-port %d", p.entrance.port()),
+			fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", cluster.Service, p.first.port(), quorum),
+			fmt.Sprintf("sentinel down-after-milliseconds %s %d", cluster.Service, downAfter),
+			fmt.Sprintf("sentinel failover-timeout %s %d", cluster.Service, failoverTimeout),
+			fmt.Sprintf("sentinel parallel-syncs %s 2", cluster.Service),
+		}
+	}
+	if err := os.WriteFile(n.configFile(), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		return fmt.Errorf("node %s: cannot write its configuration: %w", n.name, err)
+	}
+	return nil
+}
+
+// peerArgs are the arguments of a node with peers, before the others; they go
+// before what stands in the file.
+func (n *node) peerArgs() []string {
+	p := n.peering
+	if p.entrance == nil {
+		return nil
+	}
+	priority := "100"
+	if p.prefer {
+		priority = "1"
+	}
+	return []string{
+		n.configFile(),
+		"--bind-source-addr", p.source.String(),
+		"--replica-announce-ip", "127.0.0.1", "--replica-announce-port", strconv.Itoa(p.entrance.port()),
+		"--replica-priority", priority,
+		"--min-replicas-to-write", strconv.Itoa(p.minReplicas), "--min-replicas-max-lag", "1",
+		"--repl-ping-replica-period", "1", "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
+	}
+}
+
+// tune sets what only a command can, after each start.
+func (n *node) tune(ctx context.Context) error {
+	if n.peering.role != cluster.RoleSentinel {
+		return nil
+	}
+	_, err := ask(ctx, "", n.port.addr(), append([]string{"SENTINEL", "DEBUG"}, sentinelPeriods...)...)
+	return err
+}
+
+// fields reads the lines of an INFO.
+func fields(text string) map[string]string {
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			info[k] = v
+		}
+	}
+	return info
+}
