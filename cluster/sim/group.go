@@ -24,17 +24,14 @@ type group struct {
 	closed bool
 }
 
-// Periods of replicas and Sentinels: those of a group on real servers, where
-// SENTINEL DEBUG shortens them too. Those that Redis does not let be set are its own.
+// Times of nodes and Sentinels that Redis does not let be set, and those that are
+// set alike for all.
 const (
 	cronPeriod = time.Second // of a node
 
-	pingPeriod, infoPeriod, askPeriod, publishPeriod = 100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond
-
-	troubledInfo    = time.Second // INFO to the replicas of a master in trouble
+	troubledInfo    = time.Second // between two INFO to a replica of a master in trouble
 	shortestTick    = 52 * time.Millisecond
 	longestTick     = 100 * time.Millisecond
-	downAfter       = 300 * time.Millisecond // without an answer a node is taken for down
 	failoverTimeout = 2 * time.Second
 	electionTimeout = failoverTimeout // 10 s, and no more than this
 	mostDesync      = time.Second
@@ -42,6 +39,28 @@ const (
 	tiltPeriod      = 500 * time.Millisecond
 	parallelSyncs   = 2
 )
+
+// periods are what can be set for a Sentinel.
+type periods struct {
+	ping, info, ask, publish time.Duration
+	downAfter                time.Duration // without an answer a node is taken for down
+}
+
+// periodsOf are those of the i-th Sentinel: as on real servers, where SENTINEL
+// DEBUG shortens them so that a failover takes about a second.
+func periodsOf(i int) periods {
+	p := periods{
+		ping: 400 * time.Millisecond, info: 100 * time.Millisecond, ask: time.Second, publish: 400 * time.Millisecond,
+		downAfter: 2500 * time.Millisecond,
+	}
+	switch i { // one at a time notices, so that two do not vote for themselves at one time
+	case 0:
+		p.downAfter, p.ask = time.Second, 50*time.Millisecond
+	case 1:
+		p.downAfter = 600 * time.Millisecond
+	}
+	return p
+}
 
 // quorum is how many Sentinels must agree that a master is down.
 const quorum = 2
@@ -110,7 +129,7 @@ func (c *Cluster) form(draw func(...string) *draws) {
 		switch {
 		case n.Role == cluster.RoleSentinel:
 			s.node = node.New(node.Options{Name: n.Name, Seed: uint64(c.seed)}) // for its run id
-			s.sentinel = newSentinel(c, s, draw("sentinel", n.Name))
+			s.sentinel = newSentinel(c, s, periodsOf(slices.Index(g.sentinels, n.Name)), draw("sentinel", n.Name))
 		case slices.Contains(g.data, n.Name):
 			s.copies = newCopies(c, s, n, draw("cron", n.Name), draw("wait", n.Name))
 		}

@@ -16,9 +16,10 @@ import (
 // Each says in its hellos what it takes for the master, and believes the one
 // with the greater epoch.
 type sentinel struct {
-	c   *Cluster
-	s   *server
-	odd *draws // its ticks, and what it draws at random
+	c     *Cluster
+	s     *server
+	every periods
+	odd   *draws // its ticks, and what it draws at random
 
 	// What is on its disk, and survives its end.
 	epoch       int64
@@ -74,8 +75,8 @@ type instance struct {
 	leaderEpoch int64
 }
 
-func newSentinel(c *Cluster, s *server, odd *draws) *sentinel {
-	p := &sentinel{c: c, s: s, odd: odd, master: c.group.first, seen: map[string]*instance{}}
+func newSentinel(c *Cluster, s *server, every periods, odd *draws) *sentinel {
+	p := &sentinel{c: c, s: s, every: every, odd: odd, master: c.group.first, seen: map[string]*instance{}}
 	p.begin()
 	c.every(s, func() time.Duration { return odd.between(shortestTick, longestTick) }, p.tick)
 	return p
@@ -134,7 +135,7 @@ func (p *sentinel) replicas() []*instance {
 func (p *sentinel) tick() {
 	now := time.Now()
 	p.checkTilt(now)
-	hello := now.Sub(p.published) >= publishPeriod
+	hello := now.Sub(p.published) >= p.every.publish
 	if hello {
 		p.published = now
 	}
@@ -167,10 +168,10 @@ func (p *sentinel) checkTilt(now time.Time) {
 
 // ask sends PING, and INFO to a node, where it is time for it.
 func (p *sentinel) ask(i *instance, now time.Time) {
-	if now.Sub(i.ponged) > pingPeriod && now.Sub(i.pinged) > pingPeriod/2 {
+	if now.Sub(i.ponged) > p.every.ping && now.Sub(i.pinged) > p.every.ping/2 {
 		p.ping(i, now)
 	}
-	if i.sentinel || !i.connected || now.Sub(i.asked) < p.every(i) {
+	if i.sentinel || !i.connected || now.Sub(i.asked) < p.infoPeriod(i) {
 		return
 	}
 	i.asked = now
@@ -181,13 +182,13 @@ func (p *sentinel) ask(i *instance, now time.Time) {
 	}, "INFO")
 }
 
-// every is how often a node is asked for INFO. The replicas of a master in trouble
+// infoPeriod is how often a node is asked for INFO. The replicas of a master in trouble
 // are asked once a second: with Redis' own period of ten that is more often.
-func (p *sentinel) every(i *instance) time.Duration {
+func (p *sentinel) infoPeriod(i *instance) time.Duration {
 	if i.name != p.master && (p.agreed() || p.change.state != idle || i.linkDown > 0) {
 		return troubledInfo
 	}
-	return infoPeriod
+	return p.every.info
 }
 
 func (p *sentinel) ping(i *instance, now time.Time) {
@@ -218,8 +219,8 @@ func (p *sentinel) checkDown(i *instance, now time.Time) {
 	case !i.connected:
 		silent = now.Sub(i.available)
 	}
-	down := silent > downAfter ||
-		i.name == p.master && i.role == "slave" && now.Sub(i.roleSince) > downAfter+2*infoPeriod
+	down := silent > p.every.downAfter ||
+		i.name == p.master && i.role == "slave" && now.Sub(i.roleSince) > p.every.downAfter+2*p.every.info
 	if down && !i.down {
 		i.downSince = now
 	}

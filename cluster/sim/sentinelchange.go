@@ -94,14 +94,14 @@ func (p *sentinel) waitElected(now time.Time) {
 // then how much it has, then its run id.
 func (p *sentinel) best(now time.Time) *instance {
 	master := p.seen[p.master]
-	fresh, mostDown := 3*infoPeriod, 10*downAfter
+	fresh, mostDown := 3*p.every.info, 10*p.every.downAfter
 	if master.down {
-		fresh = 5 * pingPeriod
+		fresh = 5 * p.every.ping
 		mostDown += now.Sub(master.downSince)
 	}
 	var good []*instance
 	for _, i := range p.replicas() {
-		if !i.down && i.connected && now.Sub(i.available) <= 5*pingPeriod && i.priority != 0 &&
+		if !i.down && i.connected && now.Sub(i.available) <= 5*p.every.ping && i.priority != 0 &&
 			now.Sub(i.told) <= fresh && i.linkDown <= mostDown {
 			good = append(good, i)
 		}
@@ -230,7 +230,7 @@ func (p *sentinel) correct(i *instance, now time.Time) {
 		}
 		return
 	}
-	if wait := 4 * publishPeriod; p.sane() && p.well(i, wait, now) && now.Sub(i.roleSince) > wait {
+	if wait := 4 * p.every.publish; p.sane() && p.well(i, wait, now) && now.Sub(i.roleSince) > wait {
 		p.order(i.name, p.master, port) // +convert-to-slave
 	}
 }
@@ -248,7 +248,7 @@ func (p *sentinel) advance(i *instance) {
 // sane tells whether the master looks like one.
 func (p *sentinel) sane() bool {
 	m := p.seen[p.master]
-	return m.role == "master" && !m.down && time.Since(m.told) < 2*infoPeriod
+	return m.role == "master" && !m.down && time.Since(m.told) < 2*p.every.info
 }
 
 // well tells whether an instance has not been down for so long.

@@ -53,10 +53,10 @@ func (p *sentinel) askOthers(now time.Time, force bool) {
 		candidate = p.s.name
 	}
 	for _, i := range p.others() {
-		if now.Sub(i.answered) > 5*askPeriod {
+		if now.Sub(i.answered) > 5*p.every.ask {
 			i.says, i.leader = false, ""
 		}
-		if !down || !i.connected || !force && now.Sub(i.askedAt) < askPeriod {
+		if !down || !i.connected || !force && now.Sub(i.askedAt) < p.every.ask {
 			continue
 		}
 		i.askedAt = now
