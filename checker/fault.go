@@ -10,6 +10,7 @@ import (
 // fault is one fault of the run, from its steps.
 type fault struct {
 	id, name string
+	how      string
 	targets  []string
 	start    *history.Event // nil if it never began
 	proved   *history.Event
@@ -25,7 +26,7 @@ func (r *record) addFault(e *history.Event) error {
 	i := slices.IndexFunc(r.faults, func(f *fault) bool { return f.id == e.Fault.ID })
 	if i < 0 {
 		i = len(r.faults)
-		r.faults = append(r.faults, &fault{id: e.Fault.ID, name: e.Fault.Name})
+		r.faults = append(r.faults, &fault{id: e.Fault.ID, name: e.Fault.Name, how: e.Fault.How})
 	}
 	r.faults[i].step(e)
 	return nil
@@ -137,8 +138,11 @@ func (r *record) cause(g1, g2 *grant) string {
 			return slices.Contains(names, f.name) && f.acted(r, from, g2.returned())
 		})
 	}
+	isolated := slices.ContainsFunc(r.faults, func(f *fault) bool {
+		return f.name == "failover" && f.how == "isolate" && f.acted(r, from, g2.returned())
+	})
 	switch {
-	case struck("partition") && struck("failover"):
+	case isolated || struck("partition") && struck("failover"):
 		return CauseSplit
 	case struck(stateLoss...):
 		return CauseStateLoss

@@ -46,6 +46,9 @@ type Spec struct {
 
 	// From is when it starts. It ends at the trigger Until or after the time
 	// For; and Most after its start at the latest (10s).
+	// members are all that the run has, where it has been filled in: see Fill.
+	members members
+
 	From  Trigger        `yaml:"from"`
 	Until Trigger        `yaml:"until,omitempty"`
 	For   locks.Duration `yaml:"for,omitempty"`
@@ -54,6 +57,9 @@ type Spec struct {
 
 // DefaultMost is how long a fault lasts at most where a scenario does not say.
 const DefaultMost = 10 * time.Second
+
+// members are the hosts and the lock nodes of a run.
+type members struct{ hosts, nodes []string }
 
 // Controls are what a world lets faults do.
 type Controls interface {
@@ -149,6 +155,7 @@ func (k Kind) Link() bool { return k.Hosts && k.Nodes }
 func Kinds() []Kind {
 	return []Kind{
 		pauseHost, killHost, pauseNode, crashNode, restartNode, partition, hold, delay, reset,
+		failover, cutReplication,
 	}
 }
 

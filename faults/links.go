@@ -32,6 +32,16 @@ func newLinks(c Controls, s Spec, id string) *links {
 	return l
 }
 
+// newWays are single links, by their two ends.
+func newWays(c Controls, id string, ways [][2]string) *links {
+	l := &links{id: id}
+	for _, w := range ways {
+		l.names = append(l.names, w[0]+">"+w[1])
+		l.links = append(l.links, c.Link(w[0], w[1]))
+	}
+	return l
+}
+
 // all does one thing to each link, whatever the others do, and keeps the first error.
 func (l *links) all(do func(cluster.Link) error) error {
 	var first error

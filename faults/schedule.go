@@ -84,10 +84,12 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 	return s, nil
 }
 
-// Fill puts all hosts and all lock nodes where a fault of links names none.
+// Fill puts all hosts and all lock nodes where a fault of links names none, and
+// tells each fault who else there is.
 func Fill(specs []Spec, hosts, nodes []string) []Spec {
 	filled := make([]Spec, len(specs))
 	for i, s := range specs {
+		s.members = members{hosts, nodes}
 		if k, ok := Find(s.Kind); ok && k.Link() {
 			if len(s.Hosts) == 0 {
 				s.Hosts = hosts
@@ -248,7 +250,7 @@ func (s *Schedule) await(ctx context.Context, o Order) (bool, error) {
 
 func (f *planned) step(step, proof string) history.Event {
 	return history.Event{Kind: history.Fault, Fault: &history.FaultStep{
-		ID: f.id, Name: f.spec.Kind, Step: step, Targets: f.targets(), Proof: proof,
+		ID: f.id, Name: f.spec.Kind, How: f.spec.How, Step: step, Targets: f.targets(), Proof: proof,
 	}}
 }
 

@@ -105,6 +105,8 @@ type FaultStep struct {
 	// start and heal stand before the deed, proved and healed after it was seen.
 	// missed: the trigger never came. idle: there was nothing to do, and that was allowed.
 	Step string `json:"step"`
+	// How is the way in which it is done, where its kind knows several.
+	How string `json:"how,omitempty"`
 	// Targets are what it is done to: hosts, nodes, or links as "w1>n3".
 	Targets []string `json:"targets,omitempty"`
 	// Proof is what was observed, in words that name the observation.

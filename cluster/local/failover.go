@@ -226,7 +226,10 @@ func (c *Cluster) AwaitFailover(ctx context.Context, old string) (string, error)
 		if err == nil {
 			err = c.claims(ctx, now)
 		}
-		if last = err; err != nil {
+		if ctx.Err() == nil { // then an error says nothing of the cluster
+			last = err
+		}
+		if err != nil {
 			return false, nil
 		}
 		e, seen := c.switches.take(was.addr(), c.entrances[now].addr())

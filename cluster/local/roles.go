@@ -15,6 +15,7 @@ import (
 // peering is what a node needs to have to do with others.
 type peering struct {
 	role     string
+	number   int        // among the nodes of the role, from 0
 	entrance *entrance  // nil where it has no peers
 	source   netip.Addr // that it dials from
 	first    *entrance  // of the first master
@@ -25,17 +26,38 @@ type peering struct {
 
 // Times of Sentinels, in milliseconds: a failover is to take about a second.
 const (
-	downAfter       = 300
 	failoverTimeout = 2000
 	quorum          = 2
 )
 
+// downAfter is for how long the master must be silent, by the number of the
+// Sentinel. Sentinels that come to this at one time vote each for itself, and
+// try again seconds later. So one is quick to agree, the next one that has
+// noticed is elected, and the rest only vote.
+func downAfter(i int) int {
+	switch i {
+	case 0:
+		return 1000
+	case 1:
+		return 600
+	}
+	return 2500
+}
+
 // sentinelPeriods shorten what Sentinel does in peace, so that it learns in a
-// tenth of a second what takes it ten by default, as SENTINEL DEBUG allows.
-var sentinelPeriods = []string{
-	"INFO-PERIOD", "100", "PING-PERIOD", "100", "ASK-PERIOD", "100", "PUBLISH-PERIOD", "100",
-	// It stands still for this long when it finds that time has jumped, as on a busy machine.
-	"TILT-PERIOD", "500",
+// tenth of a second what takes it ten by default, as SENTINEL DEBUG allows. The
+// period of pings cannot be as short: while the master is down replicas are
+// asked once a second, and one is passed over whose answer is older than five pings.
+func sentinelPeriods(i int) []string {
+	ask := "1000"
+	if i == 0 { // the one that is to be elected
+		ask = "50"
+	}
+	return []string{
+		"INFO-PERIOD", "100", "PING-PERIOD", "400", "ASK-PERIOD", ask, "PUBLISH-PERIOD", "100",
+		// It stands still for this long when it finds that time has jumped, as on a busy machine.
+		"TILT-PERIOD", "500",
+	}
 }
 
 // peering is what the spec of a node says of its peers.
@@ -43,6 +65,14 @@ func (c *Cluster) peering(spec cluster.NodeSpec) peering {
 	p := peering{
 		role: spec.Role, entrance: c.entrances[spec.Name], source: c.sources[spec.Name],
 		minReplicas: spec.MinReplicas, prefer: spec.Prefer,
+	}
+	for _, s := range c.spec.Nodes {
+		if s.Name == spec.Name {
+			break
+		}
+		if s.Role == spec.Role {
+			p.number++
+		}
 	}
 	for _, s := range c.spec.Nodes {
 		if e, ok := c.entrances[s.Name]; ok && s.Role == cluster.RolePrimary {
@@ -71,7 +101,7 @@ func (n *node) configure() error {
 			"logfile \"\"", "daemonize no", "set-proc-title no", "bind-source-addr " + p.source.String(),
 			"sentinel announce-ip 127.0.0.1", fmt.Sprintf("sentinel announce-port %d", p.entrance.port()),
 			fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", cluster.Service, p.first.port(), quorum),
-			fmt.Sprintf("sentinel down-after-milliseconds %s %d", cluster.Service, downAfter),
+			fmt.Sprintf("sentinel down-after-milliseconds %s %d", cluster.Service, downAfter(p.number)),
 			fmt.Sprintf("sentinel failover-timeout %s %d", cluster.Service, failoverTimeout),
 			fmt.Sprintf("sentinel parallel-syncs %s 2", cluster.Service),
 		}
@@ -108,7 +138,7 @@ func (n *node) tune(ctx context.Context) error {
 	if n.peering.role != cluster.RoleSentinel {
 		return nil
 	}
-	_, err := ask(ctx, "", n.port.addr(), append([]string{"SENTINEL", "DEBUG"}, sentinelPeriods...)...)
+	_, err := ask(ctx, "", n.port.addr(), append([]string{"SENTINEL", "DEBUG"}, sentinelPeriods(n.peering.number)...)...)
 	return err
 }
 

@@ -1,0 +1,144 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"lockchaos/cluster"
+)
+
+// The ways to a failover.
+const (
+	howKill    = "kill"    // the master is killed
+	howCommand = "command" // an operator orders it: SENTINEL FAILOVER
+	howIsolate = "isolate" // the master is cut off, alone or with some hosts
+)
+
+var failover = Kind{
+	Name:  "failover",
+	About: "makes a replica the master (how: kill, command, isolate); at its end the old master is back as a replica",
+	Hosts: true, FewHosts: true, Heals: true, Failovers: true, Takes: []string{"how"},
+	check: checkFailover,
+	draw: func(d *drawer, s *Spec) {
+		s.How = []string{howKill, howCommand, howIsolate}[d.rng.IntN(3)]
+		if s.How != howIsolate {
+			s.Hosts = nil
+		}
+	},
+	make: func(c Controls, s Spec, id string) Fault { return &failedOver{c: c, spec: s, id: id} },
+}
+
+func checkFailover(s Spec) error {
+	ways := []string{howKill, howCommand, howIsolate}
+	switch {
+	case !slices.Contains(ways, s.How):
+		return &KeyError{"how", fmt.Sprintf("%q, expected one of kill, command, isolate", s.How)}
+	case len(s.Hosts) > 0 && s.How != howIsolate:
+		return &KeyError{"hosts", fmt.Sprintf("hosts are those that stay with an isolated master, how: %s has none", s.How)}
+	}
+	return nil
+}
+
+type failedOver struct {
+	c    Controls
+	spec Spec
+	id   string
+
+	old string
+	cut *links // that isolate cuts
+}
+
+func (f *failedOver) Start(ctx context.Context) (string, error) {
+	g, err := groupOf(f.c)
+	if err != nil {
+		return "", err
+	}
+	if f.old, err = g.Master(ctx); err != nil {
+		return "", err
+	}
+	how, err := f.cause(ctx)
+	if err != nil {
+		return "", err
+	}
+	proof, err := g.AwaitFailover(ctx, f.old)
+	if err != nil || proof == "" {
+		return "", err
+	}
+	return how + "; " + proof, nil
+}
+
+func (f *failedOver) cause(ctx context.Context) (string, error) {
+	switch f.spec.How {
+	case howKill:
+		proof, err := f.c.CrashNode(ctx, f.old)
+		return fmt.Sprintf("%s: %s", f.old, proof), err
+	case howCommand:
+		sentinel := f.sentinel()
+		v, err := f.c.Command(ctx, sentinel, "SENTINEL", "FAILOVER", cluster.Service)
+		return fmt.Sprintf("%s: SENTINEL FAILOVER: %v", sentinel, v), err
+	}
+	f.cut = newWays(f.c, f.id, f.sides())
+	if err := f.cut.apply(ctx, cluster.Rule{Drop: true, Direction: cluster.Both}); err != nil {
+		return "", err
+	}
+	proof, err := f.cut.silent(ctx)
+	f.cut.mark() // what was under way at the cut has arrived by now
+	return fmt.Sprintf("%s is cut off: %s", f.old, proof), err
+}
+
+// sentinel is the first of the Sentinels, which do not keep locks.
+func (f *failedOver) sentinel() string {
+	for _, n := range f.spec.members.nodes {
+		if n[0] == 's' {
+			return n
+		}
+	}
+	return ""
+}
+
+// sides are the links between the old master with its hosts, and the rest.
+func (f *failedOver) sides() [][2]string {
+	with := append([]string{f.old}, f.spec.Hosts...)
+	var ways [][2]string
+	for _, from := range append(slices.Clone(f.spec.members.hosts), f.spec.members.nodes...) {
+		for _, to := range f.spec.members.nodes {
+			if slices.Contains(with, from) != slices.Contains(with, to) {
+				ways = append(ways, [2]string{from, to})
+			}
+		}
+	}
+	return ways
+}
+
+func (f *failedOver) Heal(ctx context.Context) (string, error) {
+	g, err := groupOf(f.c)
+	if err != nil {
+		return "", err
+	}
+	back, err := f.undo(ctx)
+	if err != nil {
+		return "", err
+	}
+	proof, err := g.followed(ctx, f.old)
+	return fmt.Sprintf("%s: %s%s", f.old, back, proof), err
+}
+
+// undo brings the old master back to the others.
+func (f *failedOver) undo(ctx context.Context) (string, error) {
+	switch {
+	case f.spec.How == howKill && f.old != "":
+		up, err := f.c.StartNode(ctx, f.old)
+		return up + "; ", err
+	case f.cut != nil:
+		n := f.cut.since()
+		if err := f.cut.lift(ctx); err != nil {
+			return "", err
+		}
+		if crossed := n.RequestBytes + n.ReplyBytes; crossed > 0 {
+			return "", fmt.Errorf("%d bytes crossed the cut links", crossed)
+		}
+		return fmt.Sprintf("%d bytes were lost on cut links, none crossed; ", n.DroppedBytes), nil
+	}
+	return "", nil
+}
