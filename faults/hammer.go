@@ -33,7 +33,12 @@ const shortest = time.Millisecond
 
 // Draw draws the schedule of a seed. The same seed gives the same schedule.
 func (h Hammer) Draw(seed int64, hosts, nodes []string) []Spec {
-	d := drawer{rng: rand.New(rand.NewPCG(uint64(seed), 0x68616d6d6572)), hosts: hosts, nodes: nodes, busy: map[string]time.Duration{}, taken: map[time.Duration]bool{}}
+	return h.DrawPeers(seed, hosts, hosts, nodes)
+}
+
+// DrawPeers is Draw where links lead to the nodes from others than the hosts, too.
+func (h Hammer) DrawPeers(seed int64, hosts, near, nodes []string) []Spec {
+	d := drawer{rng: rand.New(rand.NewPCG(uint64(seed), 0x68616d6d6572)), hosts: hosts, near: near, nodes: nodes, busy: map[string]time.Duration{}, taken: map[time.Duration]bool{}}
 	var specs []Spec
 	kinds := slices.Sorted(maps.Keys(h.Weights))
 	for next := d.about(h.Every.D()); next < h.For.D(); next += d.about(h.Every.D()) {
@@ -60,6 +65,7 @@ func (d *drawer) apart(at time.Duration) time.Duration {
 type drawer struct {
 	rng          *rand.Rand
 	hosts, nodes []string
+	near         []string                 // where links begin
 	taken        map[time.Duration]bool   // instants at which a fault starts or ends
 	busy         map[string]time.Duration // until when a host or node is paused or down
 }
@@ -96,9 +102,13 @@ func (d *drawer) spec(k Kind, at, long time.Duration) (Spec, bool) {
 	s.Most = locks.Duration(max(DefaultMost, 2*long))
 	switch {
 	case k.Link():
-		s.Hosts, s.Nodes = d.some(d.hosts), d.some(d.nodes)
+		near, nodes := d.some(d.near), d.some(d.nodes)
+		if len(nodes) == 1 { // there is no link from a node to itself
+			near = slices.DeleteFunc(near, func(n string) bool { return n == nodes[0] })
+		}
+		s.Hosts, s.Nodes = near, nodes
 		d.rest(k, &s)
-		return s, true
+		return s, len(near) > 0
 	case k.Hosts:
 		s.Hosts = d.one(d.hosts, at, at+long)
 		d.rest(k, &s)

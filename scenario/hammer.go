@@ -62,7 +62,11 @@ func (s *Scenario) Drawn(seed int64) (*Scenario, error) {
 		return s, nil
 	}
 	d := *s
-	d.Hammer, d.Faults = nil, s.Hammer.Draw(seed, s.HostNames(), s.NodeNames())
+	near := s.HostNames()
+	if s.failsOver() { // nodes have links among each other
+		near = append(near, s.NodeNames()...)
+	}
+	d.Hammer, d.Faults = nil, s.Hammer.DrawPeers(seed, s.HostNames(), near, s.NodeNames())
 	// What a drawn fault finds to do is chance: it may have no message to hold.
 	for i := range d.Faults {
 		d.Faults[i].Optional = true

@@ -181,7 +181,7 @@ func (c *Cluster) turn(s *server, m *message) {
 		return
 	}
 	s.queue = slices.Delete(s.queue, i, i+1)
-	c.run(s, m)
+	arrived, err := c.perform(s, m)
 	c.mu.Unlock()
-	m.link.respond(m)
+	m.answered(arrived, err)
 }

@@ -151,8 +151,8 @@ func (c *client) carry(ctx context.Context, m *message) error {
 		return c.wait(ctx, m, limit)
 	}
 	time.Sleep(way)
-	if l.broken(epoch) {
-		return errReset
+	if err := l.failed(m, epoch); err != nil {
+		return err
 	}
 	if arrived, err := l.c.execute(m); err != nil || !arrived {
 		if err != nil {
@@ -169,8 +169,8 @@ func (c *client) carry(ctx context.Context, m *message) error {
 		return c.wait(ctx, m, rest)
 	}
 	time.Sleep(way)
-	if l.broken(epoch) {
-		return errReset
+	if err := l.failed(m, epoch); err != nil {
+		return err
 	}
 	return c.gate(ctx)
 }
@@ -183,10 +183,14 @@ func left(limit time.Duration, start time.Time) time.Duration {
 	return max(limit-time.Since(start), 1)
 }
 
-func (l *link) broken(epoch int) bool {
+// failed tells what has become of a connection with a message meanwhile.
+func (l *link) failed(m *message, epoch int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.epoch != epoch
+	if l.epoch != epoch {
+		return errReset
+	}
+	return m.err
 }
 
 // wait waits for a message that others carry now. A stopped process does not

@@ -84,11 +84,16 @@ func (c *Cluster) ResumeNode(_ context.Context, name string) (string, error) {
 		return "", errNodeStopped
 	}
 	s.paused = false
-	queue := s.queue
-	s.queue = nil
+	queue, late := s.queue, s.late
+	s.queue, s.late = nil, nil
 	c.mu.Unlock()
 	for _, m := range queue {
 		c.arrive(m)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, do := range late {
+		do()
 	}
 	return "simulated process state R", nil
 }
@@ -116,6 +121,7 @@ func (c *Cluster) kill(name string, end func(*node.Node)) (*server, error) {
 	queue := s.queue
 	s.queue, s.busy = nil, time.Time{}
 	end(s.node)
+	c.die(s)
 	c.mu.Unlock()
 	for _, m := range queue {
 		after(m.link.odd.between(1, time.Millisecond), func() { m.finish(errClosed) })
@@ -137,6 +143,7 @@ func (c *Cluster) StartNode(_ context.Context, name string) (string, error) {
 	}
 	s.node.Start()
 	s.down = false
+	s.wake()
 	return "run id " + s.node.RunID(), nil
 }
 
@@ -167,5 +174,9 @@ func (d direct) do(_ context.Context, args ...any) (any, error) {
 	if d.s.down || d.s.paused {
 		return nil, errRefused
 	}
-	return value(d.s.node.Do(args...))
+	m := newMessage(nil, args)
+	if _, err := d.c.perform(d.s, m); err != nil {
+		return nil, err
+	}
+	return value(m.reply)
 }

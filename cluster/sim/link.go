@@ -28,6 +28,7 @@ type link struct {
 	flying []*message // carried by timers
 	epoch  int        // counts resets
 	used   bool       // a connection has been opened
+	pushed time.Time  // when the last push arrives
 	counts cluster.Counts
 }
 
@@ -143,15 +144,37 @@ func (l *link) fly(m *message, d time.Duration, arrive func()) {
 // request sends a message that nobody carries.
 func (l *link) request(m *message) {
 	if l.enter(m, cluster.Requests) {
-		l.fly(m, l.travel(cluster.Requests), func() { l.c.arrive(m) })
+		l.fly(m, l.travel(cluster.Requests), func() {
+			if m.pushed {
+				m.finish(nil)
+			} else {
+				l.c.arrive(m)
+			}
+		})
 	}
 }
 
 // respond sends the reply of a message that nobody carries.
 func (l *link) respond(m *message) {
-	if l.enter(m, cluster.Replies) {
-		l.fly(m, l.travel(cluster.Replies), func() { m.finish(nil) })
+	if !l.enter(m, cluster.Replies) {
+		return
 	}
+	d := l.travel(cluster.Replies)
+	if m.pushed {
+		d = l.behind(d)
+	}
+	l.fly(m, d, func() { m.finish(nil) })
+}
+
+// behind lets a push arrive after those before it.
+func (l *link) behind(d time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if first := time.Until(l.pushed) + 1; d < first {
+		d = l.ways[cluster.Replies].align(first)
+	}
+	l.pushed = time.Now().Add(d)
+	return d
 }
 
 // Apply sets a rule.
@@ -229,6 +252,7 @@ func (l *link) Reset(context.Context) (int, error) {
 	}
 	l.mu.Unlock()
 	broken = append(broken, l.c.forget(l)...)
+	n = max(n, l.c.breakStreams(l))
 	for _, m := range broken {
 		after(l.odd.between(1, time.Millisecond), func() { m.finish(errReset) })
 	}

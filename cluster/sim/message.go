@@ -44,6 +44,16 @@ type message struct {
 	probe bool      // the harness's own: not counted
 	over  bool      // guarded by the link, as done is
 	due   time.Time // of its turn at a slow server
+
+	// next is a second command, sent with the first; answer is its reply.
+	next   []any
+	answer any
+	pushed bool        // nobody executes it, and nobody has asked for it
+	bytes  int64       // of what is pushed
+	mute   bool        // it gets no reply
+	stream *stream     // the connection that it belongs to, where that matters
+	of     *connection // that a client sent it over, where it counts them
+	then   func(error) // called when the message is over
 }
 
 func newMessage(l *link, args []any) *message {
@@ -53,6 +63,9 @@ func newMessage(l *link, args []any) *message {
 
 // size is about how many bytes the request has.
 func (m *message) size() int64 {
+	if m.pushed {
+		return m.bytes
+	}
 	n := 4
 	for _, a := range m.args {
 		n += 6
@@ -66,12 +79,16 @@ func (m *message) size() int64 {
 // finish lets the client go on. Only the first call counts.
 func (m *message) finish(err error) {
 	m.link.mu.Lock()
-	defer m.link.mu.Unlock()
-	if !m.over {
+	first := !m.over
+	if first {
 		m.over, m.err = true, err
 		if m.done != nil {
 			close(m.done)
 		}
+	}
+	m.link.mu.Unlock()
+	if first && m.then != nil {
+		m.then(err)
 	}
 }
 
@@ -98,10 +115,17 @@ type server struct {
 	name string
 	node *node.Node
 
+	// of a node of a group; nil where it is none
+	copies   *copies
+	sentinel *sentinel
+
 	// guarded by the cluster's mutex
 	down    bool
 	paused  bool
 	queue   []*message
 	latency time.Duration // of a slow one, for each command
 	busy    time.Time     // until when a slow one has commands to do
+	life    int           // counts crashes
+	late    []func()      // what else has arrived while it was stopped
+	births  int           // counts the times at which all clients were disconnected
 }

@@ -144,6 +144,13 @@ func (p *process) end() bool {
 	return true
 }
 
+// isOver tells whether it has ended.
+func (p *process) isOver() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
 // apart lets those who were woken by a deed go first.
 func (p *process) apart() { time.Sleep(p.odd.align(2 * span)) }
 

@@ -46,6 +46,8 @@ type Cluster struct {
 	closed   sync.Once
 
 	mu      sync.Mutex
+	group   *group // nil where there are no replicas and Sentinels
+	streams []*stream
 	servers map[string]*server
 	hosts   map[string]*process
 }
@@ -58,6 +60,7 @@ var _ interface {
 	cluster.Commander
 	cluster.Conditions
 	cluster.Pacer
+	cluster.Failovers
 } = (*Cluster)(nil)
 
 // Up brings a simulated cluster up, until Close.
@@ -84,21 +87,27 @@ func Up(spec cluster.Spec, latency Latency) *Cluster {
 	for _, h := range spec.Hosts {
 		c.odd[h.Name], c.gates[h.Name] = draw("odd", h.Name), gates(h.Name)
 		for _, n := range spec.Nodes {
-			c.links[[2]string{h.Name, n.Name}] = &link{
-				c: c, host: h.Name, server: c.servers[n.Name], odd: draw("odd", h.Name, n.Name), gates: gates(h.Name, n.Name),
-				ways: map[cluster.Direction]*draws{
-					cluster.Requests: draw("requests", h.Name, n.Name), cluster.Replies: draw("replies", h.Name, n.Name),
-				},
-			}
+			odd := draw("odd", h.Name, n.Name)
+			c.links[[2]string{h.Name, n.Name}] = c.newLink(h.Name, n.Name, odd, gates(h.Name, n.Name), draw)
 		}
 	}
 	for _, n := range spec.Nodes {
-		c.operator[n.Name] = &link{
-			c: c, server: c.servers[n.Name], odd: draw("odd", "", n.Name),
-			ways: map[cluster.Direction]*draws{cluster.Requests: draw("requests", "", n.Name), cluster.Replies: draw("replies", "", n.Name)},
-		}
+		odd := draw("odd", "", n.Name)
+		c.operator[n.Name] = c.newLink("", n.Name, odd, [lanes]*draws{}, draw)
+	}
+	if c.group = newGroup(spec); c.group != nil {
+		c.form(draw)
 	}
 	return c
+}
+
+func (c *Cluster) newLink(from, to string, odd *draws, gates [lanes]*draws, draw func(...string) *draws) *link {
+	return &link{
+		c: c, host: from, server: c.servers[to], odd: odd, gates: gates,
+		ways: map[cluster.Direction]*draws{
+			cluster.Requests: draw("requests", from, to), cluster.Replies: draw("replies", from, to),
+		},
+	}
 }
 
 // StartHost makes a host of one of the built-in systems.
@@ -115,6 +124,10 @@ func (c *Cluster) StartHost(ctx context.Context, name string, init host.Init, ev
 	})
 	p.server.Draw = c.random(name)
 	init.Version, init.Host, init.Nodes = host.ProtocolVersion, name, c.lockNodes()
+	if c.group != nil {
+		p.server.DialMaster = func(s host.SentinelInit, o locks.Options) redis.Pool { return c.newFailover(p, s, o) }
+		init.Sentinel = c.group.init()
+	}
 	c.mu.Lock()
 	c.hosts[name] = p
 	c.mu.Unlock()
@@ -142,7 +155,7 @@ func (c *Cluster) random(name string) locks.Draw {
 func (c *Cluster) lockNodes() []string {
 	var names []string
 	for _, n := range c.spec.Nodes {
-		if n.Name != cluster.Resource {
+		if n.Name != cluster.Resource && n.Role != cluster.RoleSentinel {
 			names = append(names, n.Name)
 		}
 	}
@@ -180,7 +193,10 @@ func (c *Cluster) Close() error {
 		p.end()
 	}
 	c.commands.Wait()
-	c.closed.Do(func() { close(c.work) })
+	c.closed.Do(func() {
+		c.disband()
+		close(c.work)
+	})
 	return nil
 }
 
@@ -200,11 +216,25 @@ func (c *Cluster) execute(m *message) (arrived bool, err error) {
 		c.enqueue(s, m)
 		return false, nil
 	}
+	return c.perform(s, m)
+}
+
+// perform does a command. mu is held.
+func (c *Cluster) perform(s *server, m *message) (arrived bool, err error) {
+	switch {
+	case m.of != nil && (m.of.birth != s.births || m.of.life != s.life): // the server has closed the connection
+		return false, errReset
+	case s.sentinel != nil:
+		m.reply = s.sentinel.do(m)
+		return true, nil
+	case s.copies != nil:
+		return s.copies.do(m)
+	}
 	c.run(s, m)
 	return true, nil
 }
 
-// run does a command. The cluster's mutex is held.
+// run does a command at the node itself. The cluster's mutex is held.
 func (c *Cluster) run(s *server, m *message) {
 	c.work <- job{s.node, m}
 	<-c.worked
@@ -229,9 +259,16 @@ func (c *Cluster) serve() {
 // arrive is execute for a message that nobody carries.
 func (c *Cluster) arrive(m *message) {
 	arrived, err := c.execute(m)
+	m.answered(arrived, err)
+}
+
+// answered sends the reply of a message that nobody carries back, if its node has one.
+func (m *message) answered(arrived bool, err error) {
 	switch {
 	case err != nil:
 		m.finish(err)
+	case arrived && m.mute:
+		m.finish(nil)
 	case arrived:
 		m.link.respond(m)
 	}

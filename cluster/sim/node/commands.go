@@ -7,6 +7,7 @@ type command struct {
 	name     string // lower case; of a subcommand "script|load"
 	arity    int    // as in Redis: with the name; negative for "at least"
 	noScript bool   // refused in scripts
+	write    bool   // refused by a replica; set in init
 	run      func(n *Node, argv []string) any
 	sub      []*command
 }
@@ -52,5 +53,8 @@ func init() {
 			commandTable[c.name] = c
 			commandTable[strings.ToUpper(c.name)] = c
 		}
+	}
+	for _, name := range writes {
+		commandTable[name].write = true
 	}
 }

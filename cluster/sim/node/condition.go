@@ -38,26 +38,12 @@ func (n *Node) Evict() []string {
 	return keys
 }
 
-// writes are the commands that a replica refuses.
-var writes = []string{
-	"set", "setnx", "setex", "psetex", "getdel", "incr", "decr", "incrby", "decrby",
-	"expire", "pexpire", "expireat", "pexpireat", "persist",
-	"hset", "hmset", "hsetnx", "hdel", "hincrby", "rpush", "lpush",
-	"del", "unlink", "flushall", "flushdb",
-}
-
-const (
-	errReadOnlyReplica = Error("READONLY You can't write against a read only replica.")
-	errWaitReplica     = Error("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 " +
-		"if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
-)
-
-// refuses tells whether the node may not run a command.
-func (n *Node) refuses(c *command) bool { return n.readOnly && slices.Contains(writes, c.name) }
+const errWaitReplica = Error("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 " +
+	"if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
 
 // doReplicaOf is REPLICAOF: the node keeps its keys and refuses writes, as one
 // whose master cannot be reached; or takes them again, with NO ONE.
 func doReplicaOf(n *Node, argv []string) any {
-	n.readOnly = !(strings.EqualFold(argv[1], "no") && strings.EqualFold(argv[2], "one"))
+	n.role.replica = !(strings.EqualFold(argv[1], "no") && strings.EqualFold(argv[2], "one"))
 	return ok
 }

@@ -90,7 +90,7 @@ func (n *Node) expire(key string, when int64, flags expiryFlags) any {
 	if e == nil || !flags.allow(e.expire, when) {
 		return int64(0)
 	}
-	if when <= n.now {
+	if when <= n.now && !n.role.replica { // a replica waits for the DEL
 		n.delete(key)
 		return int64(1)
 	}

@@ -34,13 +34,16 @@ func (e *entry) clone() *entry {
 }
 
 // find returns a live entry, nil where there is none. An entry whose time has
-// passed is deleted, and the replicas are told so.
+// passed is deleted, and the replicas are told so. A replica only hides it: it
+// is gone when the master says so.
 func (n *Node) find(key string) *entry {
 	e := n.keys[key]
-	if e == nil || e.expire == 0 || n.now <= e.expire {
+	if e == nil || e.expire == 0 || n.now <= e.expire || n.role.obeying {
 		return e
 	}
-	n.delete(key)
+	if !n.role.replica {
+		n.delete(key)
+	}
 	return nil
 }
 
@@ -81,6 +84,9 @@ func (n *Node) delete(key string) {
 // sweep deletes all expired keys, as Redis' background cycle does within a
 // fraction of a second, in an order that does not depend on the map.
 func (n *Node) sweep() {
+	if n.role.replica {
+		return
+	}
 	var gone []string
 	for key, e := range n.keys {
 		if e.expire != 0 && n.now > e.expire {

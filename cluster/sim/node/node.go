@@ -38,13 +38,12 @@ type Options struct {
 // Node is one simulated Redis node. Its methods are safe for concurrent use,
 // one command at a time. It has neither goroutines nor timers.
 type Node struct {
-	mu       sync.Mutex
-	options  Options
-	clock    clock
-	up       bool
-	starts   int
-	readOnly bool // a replica
-	runID    string
+	mu      sync.Mutex
+	options Options
+	clock   clock
+	up      bool
+	starts  int
+	runID   string
 
 	now     int64     // ms on the node's clock, fixed during one command
 	real    time.Time // of the same instant
@@ -52,6 +51,7 @@ type Node struct {
 	scripts map[string]*script // by SHA1
 	random  drand
 	undo    undo
+	role    role
 
 	argv []string // scratch, for the client's command
 }
@@ -116,8 +116,8 @@ func (n *Node) dispatch(argv []string) any {
 	if !c.takes(len(argv)) {
 		return errArity(c.name)
 	}
-	if n.refuses(c) {
-		return errReadOnlyReplica
+	if err := n.refusal(c); err != "" {
+		return err
 	}
 	return c.run(n, argv)
 }
@@ -155,7 +155,7 @@ func (n *Node) crash() {
 	if !n.up {
 		return
 	}
-	n.up, n.readOnly = false, false
+	n.up, n.role.replica = false, false // by REPLICAOF, which no file keeps
 	n.scripts = nil
 	if n.options.Persistence == PersistNone {
 		n.keys = map[string]*entry{}

@@ -88,8 +88,9 @@ func (n *Node) scriptCommand(argv []string) any {
 		return Error("ERR Wrong number of args calling Redis command from script")
 	case c.noScript:
 		return Error("ERR This Redis command is not allowed from script")
-	case n.refuses(c):
-		return errReadOnlyReplica
+	}
+	if err := n.refusal(c); err != "" {
+		return err
 	}
 	return c.run(n, argv)
 }

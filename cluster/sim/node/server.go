@@ -43,7 +43,7 @@ func doTime(n *Node, _ []string) any {
 // section is asked for.
 func doInfo(n *Node, _ []string) any {
 	role := "master"
-	if n.readOnly {
+	if n.role.replica {
 		role = "slave"
 	}
 	return "# Server\r\nredis_version:" + redisVersion + "\r\nrun_id:" + n.runID +
@@ -83,7 +83,7 @@ func (w waitFor) answer(hook func(int64, time.Duration) int64) any {
 }
 
 func doWait(n *Node, argv []string) any {
-	if n.readOnly {
+	if n.role.replica {
 		return errWaitReplica
 	}
 	replicas, fine := integer(argv[1])
