@@ -12,129 +12,112 @@ import (
 // How long a simulated server takes to start.
 const startTime = 20*time.Millisecond + 1
 
-func (c *Cluster) process(name string) (*process, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p, ok := c.hosts[name]; ok {
-		return p, nil
-	}
-	return nil, fmt.Errorf("there is no host %q", name)
-}
-
 // PauseHost stops a host.
 func (c *Cluster) PauseHost(_ context.Context, name string) (string, error) {
-	p, err := c.process(name)
-	if err != nil {
-		return "", err
-	}
-	return p.pause()
+	return c.withHost(name, (*process).pause)
 }
 
 // ResumeHost lets it go on.
 func (c *Cluster) ResumeHost(_ context.Context, name string) (string, error) {
-	p, err := c.process(name)
-	if err != nil {
-		return "", err
-	}
-	return p.unpause()
+	return c.withHost(name, (*process).unpause)
 }
 
 // KillHost ends it.
 func (c *Cluster) KillHost(_ context.Context, name string) (string, error) {
-	p, err := c.process(name)
-	if err != nil {
-		return "", err
-	}
-	return p.kill()
+	return c.withHost(name, (*process).kill)
 }
 
-func (c *Cluster) server(name string) (*server, error) {
-	if s, ok := c.servers[name]; ok {
-		return s, nil
+// withHost calls f with a host.
+func (c *Cluster) withHost(name string, f func(*process) (string, error)) (string, error) {
+	c.mu.Lock()
+	p, ok := c.hosts[name]
+	c.mu.Unlock()
+	if !ok {
+		return "", fmt.Errorf("there is no host %q", name)
 	}
-	return nil, fmt.Errorf("there is no node %q", name)
+	return f(p)
 }
+
+var (
+	errNodeDown = errors.New("the node does not run")
+	errNodeUp   = errors.New("the node runs already")
+)
 
 // PauseNode stops a node: what arrives waits.
 func (c *Cluster) PauseNode(_ context.Context, name string) (string, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return "", err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.down || s.paused {
-		return "", errors.New("the node does not run")
-	}
-	s.paused = true
-	return "simulated process state T", nil
+	return c.withNode(name, func(s *server) (string, error) {
+		if s.down || s.paused {
+			return "", errNodeDown
+		}
+		s.paused = true
+		return "simulated process state T", nil
+	})
 }
 
 // ResumeNode lets a node go on with what has arrived.
 func (c *Cluster) ResumeNode(_ context.Context, name string) (string, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return "", err
-	}
-	c.mu.Lock()
-	if s.down {
-		c.mu.Unlock()
-		return "", errors.New("the node does not run")
-	}
-	s.paused = false
-	queue := s.queue
-	s.queue = nil
-	c.mu.Unlock()
+	var queue []*message
+	proof, err := c.withNode(name, func(s *server) (string, error) {
+		if s.down {
+			return "", errNodeDown
+		}
+		s.paused = false
+		queue, s.queue = s.queue, nil
+		return "simulated process state R", nil
+	})
 	for _, m := range queue {
 		c.arrive(m)
 	}
-	return "simulated process state R", nil
+	return proof, err
 }
 
 // CrashNode kills a node: all that waits there is lost.
 func (c *Cluster) CrashNode(_ context.Context, name string) (string, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return "", err
-	}
-	c.mu.Lock()
-	if s.down {
-		c.mu.Unlock()
-		return "", errors.New("the node does not run")
-	}
-	s.down, s.paused = true, false
-	queue := s.queue
-	s.queue = nil
-	s.node.Crash()
-	c.mu.Unlock()
+	var queue []*message
+	proof, err := c.withNode(name, func(s *server) (string, error) {
+		if s.down {
+			return "", errNodeDown
+		}
+		s.down, s.paused = true, false
+		queue, s.queue = s.queue, nil
+		s.node.Crash()
+		return "simulated process killed, connections refused", nil
+	})
 	for _, m := range queue {
 		after(m.link.odd.between(1, time.Millisecond), func() { m.finish(errClosed) })
 	}
-	return "simulated process killed, connections refused", nil
+	return proof, err
 }
 
 // StartNode starts a crashed node again.
 func (c *Cluster) StartNode(_ context.Context, name string) (string, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return "", err
-	}
 	time.Sleep(startTime)
+	return c.withNode(name, func(s *server) (string, error) {
+		if !s.down {
+			return "", errNodeUp
+		}
+		s.node.Start()
+		s.down = false
+		return "run id " + s.node.RunID(), nil
+	})
+}
+
+// withNode calls f with a node, and with mu held.
+func (c *Cluster) withNode(name string, f func(*server) (string, error)) (string, error) {
+	s, ok := c.servers[name]
+	if !ok {
+		return "", fmt.Errorf("there is no node %q", name)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !s.down {
-		return "", errors.New("the node runs already")
-	}
-	s.node.Start()
-	s.down = false
-	return "run id " + s.node.RunID(), nil
+	return f(s)
 }
 
 // Command sends a command to a node at once, past all links.
 func (c *Cluster) Command(ctx context.Context, name string, args ...any) (any, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return nil, err
+	s, ok := c.servers[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no node %q", name)
 	}
 	v, err := direct{c, s}.do(ctx, args...)
 	if err != nil {
