@@ -91,6 +91,8 @@ type Event struct {
 	// Backed counts the lock nodes whose link carried bytes both ways between
 	// the call and the return of an acquire, as the links saw it.
 	Backed int `json:"backed,omitempty"`
+	// Took is how long the node took to answer, as the host tells it (trace).
+	Took time.Duration `json:"took,omitempty"`
 
 	Fault *FaultStep `json:"fault,omitempty"`
 }
