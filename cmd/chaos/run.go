@@ -43,7 +43,12 @@ func runCommand() *cobra.Command {
 		Short: "Run scenarios; without an argument, the default suite on real servers",
 		Example: "  chaos run\n  chaos run single/pause-after-acquire --trials 5\n" +
 			"  chaos run 'redlock/*' --guard none\n  chaos run my-scenario.yaml --results /tmp/runs",
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args, cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.idle(cmd.Flags().Changed); err != nil {
+				return usage(err)
+			}
+			return f.run(cmd.Context(), args, cmd.OutOrStdout())
+		},
 	}
 	cmd.Flags().StringVar(&f.on, "on", scenario.Local, "the world: local (real servers on this machine) or sim (virtual time, needs nothing installed)")
 	cmd.Flags().IntVar(&f.trials, "trials", 1, "how often each run is done")
@@ -97,8 +102,7 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 		WorldName: f.on, Scenarios: list, Guards: f.guards, Trials: f.trials, Jobs: f.jobs, Seed: f.seed, Root: f.results,
 	}
 	if f.on == scenario.Simulation {
-		endWith(ctx)
-		sim.Main(func(bubble func(func())) int {
+		simulate(ctx, func(bubble func(func())) int {
 			batch.World, batch.Around, batch.Jobs = simWorld{}, bubble, 1
 			batch.Machine = results.ThisMachine("simulated")
 			return finish(carry(ctx, batch, out))
@@ -173,6 +177,20 @@ func (f runFlags) check() error {
 		if !slices.Contains(names, g) {
 			return fmt.Errorf("--guard %q: expected some of %s", g, strings.Join(names, ", "))
 		}
+	}
+	return nil
+}
+
+// idle refuses flags that would do nothing.
+func (f runFlags) idle(given func(flag string) bool) error {
+	if given("seeds") {
+		for _, flag := range []string{"trials", "results", "seed"} {
+			if given(flag) {
+				return fmt.Errorf("--%s goes not with --seeds, which does each seed once and saves nothing", flag)
+			}
+		}
+	} else if given("jobs") && f.on == scenario.Simulation {
+		return errors.New("--jobs: the simulation does one run at a time, but for --seeds")
 	}
 	return nil
 }
