@@ -144,8 +144,11 @@ type Header struct {
 	// Faults is how many faults the scenario asks for; 0 for a control.
 	Faults int `json:"faults"`
 
-	Needs  Phases `json:"needs,omitzero"`  // fewer: inconclusive
-	Demand Phases `json:"demand,omitzero"` // fewer: unavailable
+	Needs Phases `json:"needs,omitzero"` // fewer: inconclusive
+	// NeedsEach is what each fault that took effect must have met; During is asked
+	// only of those that last. Fewer: inconclusive.
+	NeedsEach Phases `json:"needs_each,omitzero"`
+	Demand    Phases `json:"demand,omitzero"` // fewer: unavailable
 }
 
 // Phases counts operations before the first fault, while one is active, and after the last.
