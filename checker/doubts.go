@@ -29,6 +29,7 @@ func (j *judge) disbelieve(events []int64, format string, args ...any) {
 func (j *judge) doubts(reports []OracleReport) {
 	j.doubtRecord()
 	j.doubtActivity()
+	j.doubtMeetings()
 	j.doubtFaults()
 	j.doubtWrites()
 	j.doubtClaims()

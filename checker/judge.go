@@ -57,8 +57,9 @@ func (r *record) judge(o Options) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{Oracles: reports, Phases: r.phases(), Margin: r.margin(), Counts: r.counts()}
+	v := &Verdict{Oracles: reports, Phases: r.phases(), Faults: r.around(), Margin: r.margin(), Counts: r.counts()}
 	j := &judge{r: r, o: o}
+	j.around = v.Faults
 	j.run(reports)
 	v.Findings, v.Reasons = j.settle(), j.reasons
 	v.Stalled = r.stalled()
@@ -73,6 +74,7 @@ type judge struct {
 	found   map[string][]Finding
 	more    map[string]int // found and not told one by one
 	reasons []string
+	around  []FaultOps
 	named   []*history.Event // by the sentence of the finding that is to be added
 	// disbelieved: the hosts claim what cannot be.
 	disbelieved bool

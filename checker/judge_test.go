@@ -60,6 +60,12 @@ func judgeCase(t *testing.T, c testCase, out *bytes.Buffer) {
 		hasNamed(t, c.h, f)
 	}
 	print(out, c.name, v)
+	if c.h.Header.NeedsEach != (history.Phases{}) {
+		for _, f := range v.Faults {
+			fmt.Fprintf(out, "around %s (lasts: %t): %+v\n", f.ID, f.Lasts, f.Phases)
+		}
+		fmt.Fprintln(out)
+	}
 }
 
 var timeInWords = regexp.MustCompile(`(\w+) at ([\d.]+ ms)`)

@@ -125,6 +125,8 @@ func (n *notation) header(fields []string) {
 			h.Faults = n.int(v)
 		case "needs":
 			h.Needs = n.phases(v)
+		case "needseach":
+			h.NeedsEach = n.phases(v)
 		case "demand":
 			h.Demand = n.phases(v)
 		default:

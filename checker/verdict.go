@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"time"
 
 	"lockchaos/history"
@@ -101,6 +102,8 @@ type Verdict struct {
 
 	Counts Counts         `json:"counts"`
 	Phases history.Phases `json:"phases"`
+	// Faults tell what was going on around each fault that took effect.
+	Faults []FaultOps `json:"faults,omitempty"`
 	// Margin is the closest that the beliefs of two grants of one lock came to
 	// each other; negative where they overlapped, absent with fewer than two.
 	Margin *time.Duration `json:"margin,omitempty"`
@@ -110,6 +113,24 @@ type Verdict struct {
 	Stalled time.Duration `json:"stalled,omitempty"`
 	// Oracles tell what each oracle said and that they agree.
 	Oracles []OracleReport `json:"oracles"`
+}
+
+// FaultOps counts the acquires around one fault: those answered before it began,
+// those under way at some time while it lasted, those answered after its end. One
+// that outlasted it is counted twice.
+type FaultOps struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Lasts tells that it was healed; a fault such as a kill is over at once.
+	Lasts bool `json:"lasts,omitempty"`
+	history.Phases
+}
+
+// FoundByBoth tells whether there is a property that both oracles found broken.
+func (v *Verdict) FoundByBoth() bool {
+	return slices.ContainsFunc(v.Oracles, func(o OracleReport) bool {
+		return o.Sweep == answerIllegal && o.Porcupine == answerIllegal
+	})
 }
 
 // Counts are the totals of a run.

@@ -31,6 +31,7 @@ func appendEvent(b []byte, e *Event) []byte {
 	b = text(b, "code", e.Code)
 	b = text(b, "text", e.Text)
 	b = number(b, "backed", int64(e.Backed))
+	b = number(b, "took", int64(e.Took))
 	if e.Fault != nil {
 		b = append(b, `,"fault":`...)
 		step, _ := json.Marshal(e.Fault) // strings only: it cannot fail

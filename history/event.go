@@ -91,6 +91,8 @@ type Event struct {
 	// Backed counts the lock nodes whose link carried bytes both ways between
 	// the call and the return of an acquire, as the links saw it.
 	Backed int `json:"backed,omitempty"`
+	// Took is how long the node took to answer, as the host tells it (trace).
+	Took time.Duration `json:"took,omitempty"`
 
 	Fault *FaultStep `json:"fault,omitempty"`
 }
@@ -144,8 +146,11 @@ type Header struct {
 	// Faults is how many faults the scenario asks for; 0 for a control.
 	Faults int `json:"faults"`
 
-	Needs  Phases `json:"needs,omitzero"`  // fewer: inconclusive
-	Demand Phases `json:"demand,omitzero"` // fewer: unavailable
+	Needs Phases `json:"needs,omitzero"` // fewer: inconclusive
+	// NeedsEach is what each fault that took effect must have met; During is asked
+	// only of those that last. Fewer: inconclusive.
+	NeedsEach Phases `json:"needs_each,omitzero"`
+	Demand    Phases `json:"demand,omitzero"` // fewer: unavailable
 }
 
 // Phases counts operations before the first fault, while one is active, and after the last.

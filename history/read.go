@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"lockchaos/internal/excerpt"
 )
 
 // History is a history read back.
@@ -31,7 +33,7 @@ type LineError struct {
 }
 
 func (e *LineError) Error() string {
-	return fmt.Sprintf("%s:%d: %v: %s", e.File, e.Line, e.Err, shorten(e.Text))
+	return fmt.Sprintf("%s:%d: %v: %s", e.File, e.Line, e.Err, excerpt.Of(e.Text))
 }
 
 func (e *LineError) Unwrap() error { return e.Err }
@@ -205,13 +207,4 @@ func strict(line []byte, v any) error {
 		return errors.New("more than one value on the line")
 	}
 	return nil
-}
-
-func shorten(s string) string {
-	const most = 120
-	s = fmt.Sprintf("%+q", strings.TrimRight(s, "\n")) // ASCII: may be cut anywhere
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return s
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"lockchaos/internal/excerpt"
 )
 
 // MaxLine is the longest line of the protocol, in bytes.
@@ -189,7 +191,7 @@ func (c *Client) line(b []byte) error {
 		Event string `json:"event"`
 	}
 	if err := json.Unmarshal(b, &l); err != nil {
-		return fmt.Errorf("%w: line %s: %w", ErrProtocol, shorten(b), err)
+		return fmt.Errorf("%w: line %s: %w", ErrProtocol, excerpt.Of(b), err)
 	}
 	if l.Event != "" {
 		return c.event(b)
@@ -197,7 +199,7 @@ func (c *Client) line(b []byte) error {
 	c.unasked = 0
 	r := l.Reply
 	if err := r.validate(); err != nil {
-		return fmt.Errorf("%w: reply %s: %w", ErrProtocol, shorten(b), err)
+		return fmt.Errorf("%w: reply %s: %w", ErrProtocol, excerpt.Of(b), err)
 	}
 	if r.ID == 0 { // of close
 		return nil
@@ -212,7 +214,7 @@ func (c *Client) line(b []byte) error {
 	case c.expired[r.ID]:
 		delete(c.expired, r.ID)
 	default:
-		return fmt.Errorf("%w: reply %s answers no request", ErrProtocol, shorten(b))
+		return fmt.Errorf("%w: reply %s answers no request", ErrProtocol, excerpt.Of(b))
 	}
 	return nil
 }
@@ -223,10 +225,10 @@ func (c *Client) event(b []byte) error {
 	}
 	var e Event
 	if err := json.Unmarshal(b, &e); err != nil {
-		return fmt.Errorf("%w: event %s: %w", ErrProtocol, shorten(b), err)
+		return fmt.Errorf("%w: event %s: %w", ErrProtocol, excerpt.Of(b), err)
 	}
 	if e.Event != EventTrace && e.Event != EventLost {
-		return fmt.Errorf("%w: unknown event in %s", ErrProtocol, shorten(b))
+		return fmt.Errorf("%w: unknown event in %s", ErrProtocol, excerpt.Of(b))
 	}
 	if c.events != nil {
 		c.events(e)
@@ -271,17 +273,9 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 			return bytes.TrimSpace(long), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(long) > 0:
-			return nil, fmt.Errorf("%w: the last line is cut off: %s", ErrEnded, shorten(long))
+			return nil, fmt.Errorf("%w: the last line is cut off: %s", ErrEnded, excerpt.Of(long))
 		default:
 			return nil, err
 		}
 	}
-}
-
-func shorten(b []byte) string {
-	const most = 120
-	if len(b) > most {
-		return fmt.Sprintf("%q…", b[:most])
-	}
-	return fmt.Sprintf("%q", b)
 }

@@ -79,8 +79,10 @@ type Reply struct {
 }
 
 // Validity is what is left of the lease, as the host says.
-func (r Reply) Validity() time.Duration {
-	ns := r.ValidityMS * float64(time.Millisecond)
+func (r Reply) Validity() time.Duration { return millis(r.ValidityMS) }
+
+func millis(ms float64) time.Duration {
+	ns := math.Round(ms * float64(time.Millisecond))
 	if ns >= math.MaxInt64 { // a conversion would come out below 0
 		return math.MaxInt64
 	}
@@ -130,6 +132,9 @@ type Event struct {
 	MS      float64 `json:"ms,omitempty"`
 	Text    string  `json:"text,omitempty"`
 }
+
+// Took is how long a node took to answer, as the host says.
+func (e Event) Took() time.Duration { return max(0, millis(e.MS)) }
 
 // Host is a lock client as the harness sees it. Do may be called from many
 // goroutines. An error of Do means that no valid reply came: the host died,

@@ -14,6 +14,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis"
 
 	"lockchaos/history"
+	"lockchaos/internal/excerpt"
 	"lockchaos/locks"
 )
 
@@ -81,7 +82,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, dial Dialer) error 
 		}
 		var r Request
 		if err := json.Unmarshal(line, &r); err != nil {
-			return fmt.Errorf("request %s: %w", shorten(line), err)
+			return fmt.Errorf("request %s: %w", excerpt.Of(line), err)
 		}
 		if r.Op == OpClose {
 			s.out(Reply{ID: r.ID, OK: true})

@@ -3,13 +3,14 @@ package locks
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha1" // names a script to Redis, protects nothing
 	"encoding/hex"
 	"errors"
 	"net"
 	"time"
 
 	"github.com/go-redsync/redsync/v4/redis"
+
+	"lockchaos/internal/luascript"
 )
 
 // single is the lock of the Redis documentation, with a fencing token: SET NX
@@ -37,7 +38,7 @@ func singleBareDel() System {
 }
 
 var (
-	setAndMint = script(2, `
+	setAndMint = luascript.New(2, `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])
 end
@@ -45,23 +46,18 @@ if redis.call("GET", KEYS[1]) == ARGV[1] then -- the client sent this twice; the
   return tonumber(redis.call("GET", KEYS[2]))
 end
 return 0`)
-	compareExtend = script(1, `
+	compareExtend = luascript.New(1, `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2])
 end
 return 0`)
-	compareDelete = script(1, `
+	compareDelete = luascript.New(1, `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 end
 return 0`)
-	bareDelete = script(1, `return redis.call("DEL", KEYS[1])`)
+	bareDelete = luascript.New(1, `return redis.call("DEL", KEYS[1])`)
 )
-
-func script(keys int, src string) *redis.Script {
-	sum := sha1.Sum([]byte(src))
-	return redis.NewScript(keys, src, hex.EncodeToString(sum[:]))
-}
 
 type singleLocker struct {
 	Config

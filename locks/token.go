@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4/redis"
+
+	"lockchaos/internal/luascript"
 )
 
 // The ways to get a fencing token for a lock over many nodes, which redsync
@@ -31,10 +33,10 @@ func (s System) MintsWith(o Options) bool {
 }
 
 var (
-	raiseToken = script(1, `return redis.call("INCR", KEYS[1])`)
+	raiseToken = luascript.New(1, `return redis.call("INCR", KEYS[1])`)
 	// A command that the client sends twice is refused the second time, and may
 	// cost a grant; to accept an equal counter could give two grants one token.
-	storeToken = script(2, `
+	storeToken = luascript.New(2, `
 if redis.call("GET", KEYS[1]) == ARGV[1] and tonumber(redis.call("GET", KEYS[2]) or "0") < tonumber(ARGV[2]) then
   redis.call("SET", KEYS[2], ARGV[2])
   return 1

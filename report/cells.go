@@ -113,6 +113,9 @@ func (c *cell) text() string {
 	if !expected {
 		s += " !"
 	}
+	if slices.ContainsFunc(c.runs, func(a *results.Assessment) bool { return !a.Trusted() }) {
+		s += " ?"
+	}
 	return s
 }
 

@@ -24,6 +24,8 @@ func Terminal(w io.Writer, as []*results.Assessment, dir string, width int) erro
 	stories(&b, m)
 	contained(&b, m)
 	surprises(&b, as)
+	distrust(&b, as)
+	guards(&b, as)
 	summary(&b, as, dir)
 	_, err := io.WriteString(w, Clean(b.String()))
 	return err
@@ -247,6 +249,7 @@ func surprises(b *strings.Builder, as []*results.Assessment) {
 			if f := Story(a.Verdict); f != nil && a.Verdict.Outcome != checker.Violated {
 				fmt.Fprintf(b, "  %s: %s\n", f.ID, f.Words)
 			}
+			aroundAll(b, a.Verdict)
 		}
 		if a.Dir != "" {
 			fmt.Fprintf(b, "  evidence: %s\n", a.Dir)
@@ -269,7 +272,7 @@ func count(n int, what string) string {
 func summary(b *strings.Builder, as []*results.Assessment, dir string) {
 	outcomes := map[checker.Outcome]int{}
 	worlds := map[string]bool{}
-	failed, surprising := 0, 0
+	failed, surprising, doubted := 0, 0, 0
 	for _, a := range as {
 		worlds[a.World] = true
 		if a.Verdict == nil || a.Error != "" {
@@ -280,17 +283,27 @@ func summary(b *strings.Builder, as []*results.Assessment, dir string) {
 		if !a.AsExpected {
 			surprising++
 		}
+		if !a.Trusted() {
+			doubted++
+		}
 	}
 	fmt.Fprintf(b, "%s on %s: %d safe, %d violated, %d inconclusive",
 		count(len(as), "run"), strings.Join(slices.Sorted(maps.Keys(worlds)), ", "), outcomes[checker.Safe], outcomes[checker.Violated], outcomes[checker.Inconclusive])
 	if failed > 0 {
 		fmt.Fprintf(b, ", %d failed", failed)
 	}
-	if surprising == 0 {
-		b.WriteString("; all as expected.\n")
-	} else {
-		fmt.Fprintf(b, "; %d NOT as expected (marked !).\n", surprising)
+	switch {
+	case surprising > 0:
+		fmt.Fprintf(b, "; %d NOT as expected (marked !)", surprising)
+	case doubted > 0:
+		b.WriteString("; as expected, BUT")
+	default:
+		b.WriteString("; all as expected")
 	}
+	if doubted > 0 {
+		fmt.Fprintf(b, ", %d NOT to be trusted (marked ?)", doubted)
+	}
+	b.WriteString(".\n")
 	if dir != "" {
 		fmt.Fprintf(b, "results: %s\n", dir)
 	}

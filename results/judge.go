@@ -18,6 +18,9 @@ type Assessment struct {
 	Key
 	World  string `json:"world"`
 	System string `json:"system"`
+	Suite  string `json:"suite,omitempty"`
+	// Canary: a suite must find this run violated.
+	Canary bool   `json:"canary,omitempty"`
 	Repeat string `json:"repeat,omitempty"`
 
 	AsExpected bool `json:"as_expected"`
@@ -26,6 +29,8 @@ type Assessment struct {
 	// Error is set where there is no verdict: the harness failed.
 	Error   string           `json:"error,omitempty"`
 	Verdict *checker.Verdict `json:"verdict,omitempty"`
+	// Trust is set when the batch is done: see Settle.
+	Trust *Trust `json:"trust,omitempty"`
 
 	// Dir is where the run lies.
 	Dir string `json:"-"`
@@ -43,7 +48,8 @@ func JudgeContext(ctx context.Context, dir string) (*Assessment, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Assessment{Run: m.Run, Key: m.Key, World: m.World, System: m.System, Repeat: m.Repeat, Dir: dir}
+	a := &Assessment{Run: m.Run, Key: m.Key, World: m.World, System: m.System, Suite: m.Suite, Canary: m.Canary, Repeat: m.Repeat, Dir: dir}
+	a.Trust = trust(dir)
 	if m.Error != "" {
 		a.Error = m.Error
 	}
@@ -65,10 +71,17 @@ func JudgeContext(ctx context.Context, dir string) (*Assessment, error) {
 	}
 	a.Differences = m.Expect.Against(a.Verdict)
 	a.AsExpected = len(a.Differences) == 0 && a.Error == ""
-	if err := Save(dir, VerdictFile, a); err != nil {
-		return a, fmt.Errorf("save the verdict: %w", err)
+	return a, a.SaveVerdict()
+}
+
+// trust is what a run was told of its batch when it was judged before: it cannot
+// be seen from the run alone. None where there is no verdict that can be read.
+func trust(dir string) *Trust {
+	var before Assessment
+	if Load(dir, VerdictFile, &before) != nil {
+		return nil
 	}
-	return a, nil
+	return before.Trust
 }
 
 // manifest reads the manifest of a run.
@@ -132,6 +145,9 @@ func (a *Assessment) ExitCode() int {
 		code = Worse(code, map[scenario.DifferenceKind]int{
 			scenario.Safety: ExitUnexpected, scenario.Proof: ExitInconclusive, scenario.Availability: ExitAvailability,
 		}[d.Kind])
+	}
+	if !a.Trusted() {
+		code = Worse(code, ExitInconclusive)
 	}
 	return code
 }

@@ -30,6 +30,9 @@ type Manifest struct {
 	// Spoilt is how often the run was done before, and its history thrown away,
 	// because the harness itself had stood still in it.
 	Spoilt int `json:"spoilt,omitempty"`
+	// Suite is what it is part of; Canary says that the suite must find it violated.
+	Suite  string `json:"suite,omitempty"`
+	Canary bool   `json:"canary,omitempty"`
 	// Repeat is the command that runs it again.
 	Repeat string `json:"repeat"`
 

@@ -2,7 +2,7 @@
 // and saving.
 //
 //	results/runs/20261129-201501-3f2a/            one call of chaos run
-//	  summary.json                                what came out, a line a run
+//	  summary.json                                what came out: canary, controls, every run
 //	  single.pause-after-acquire/fence/t1/        one run
 //	    manifest.json   what was run, with which versions and options
 //	    scenario.yaml   the scenario as it was read

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,12 +25,18 @@ type Batch struct {
 	Around    func(func())
 	Scenarios []*scenario.Scenario
 	Guards    []string // only these; all of a scenario where empty
-	Trials    int
-	Jobs      int // runs at a time
-	Seed      int64
-	Root      string // results/runs
-	Machine   results.Machine
-	Progress  Progress
+	// Suite is the name of what the scenarios are of, and Canary its run that must
+	// be violated: with its only guard, and first. Absent outside a suite.
+	Suite  string
+	Canary *scenario.Scenario
+	// TrialsOf are the trials of some scenarios by name, in place of Trials.
+	TrialsOf map[string]int
+	Trials   int
+	Jobs     int // runs at a time
+	Seed     int64
+	Root     string // results/runs
+	Machine  results.Machine
+	Progress Progress
 }
 
 // Progress is told of a batch as it goes. Its methods may be called from many
@@ -48,31 +55,55 @@ type planned struct {
 	scenario *scenario.Scenario // as it is run: a control has no faults
 	from     *scenario.Scenario // as it was read
 	source   []byte             // what is saved of it: the drawn one of a hammer
+	canary   bool
 }
 
 // ErrNothing is returned where no run is left to do.
 var ErrNothing = errors.New("nothing to run: no scenario has such a guard")
 
-// plan lists all runs: for each scenario its guards, then its control, each in
-// all its trials.
+// plan lists all runs: the canary, then for each scenario its guards and its
+// control, each in all its trials.
 func (b Batch) plan() []planned {
 	var plan []planned
 	for _, s := range b.Scenarios {
 		guards := b.GuardsOf(s)
 		for _, g := range guards {
-			for t := range b.Trials {
-				plan = append(plan, planned{results.Key{Scenario: s.Name, Guard: g, Trial: t + 1}, s, s, s.Source})
+			for t := range b.trials(s) {
+				plan = append(plan, planned{key: results.Key{Scenario: s.Name, Guard: g, Trial: t + 1}, scenario: s, from: s, source: s.Source})
 			}
 		}
 		if s.Hammer != nil || len(guards) == 0 || s.Control == scenario.NoControl || len(s.Faults)+len(s.Order) == 0 {
 			continue
 		}
-		for t := range b.Trials {
+		for t := range b.trials(s) {
 			k := results.Key{Scenario: s.Name, Guard: guards[0], Control: true, Trial: t + 1}
-			plan = append(plan, planned{k, s.WithoutFaults(), s, s.Source})
+			plan = append(plan, planned{key: k, scenario: s.WithoutFaults(), from: s, source: s.Source})
 		}
 	}
+	if c := b.Canary; c != nil && len(plan) > 0 {
+		k := results.Key{Scenario: c.Name, Guard: c.Guards[0], Trial: 1}
+		plan = slices.DeleteFunc(plan, func(p planned) bool { return p.key == k }) // it is that one
+		plan = slices.Insert(plan, 0, planned{key: k, scenario: c, from: c, source: c.Source, canary: true})
+	}
 	return plan
+}
+
+func (b Batch) trials(s *scenario.Scenario) int {
+	if n := b.TrialsOf[s.Name]; n > 0 {
+		return n
+	}
+	return b.Trials
+}
+
+// leftOut lists the scenarios that are not for this world.
+func (b Batch) leftOut() []string {
+	var names []string
+	for _, s := range b.Scenarios {
+		if !s.RunsOn(b.WorldName) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // GuardsOf lists the guards of a scenario that are asked for: none where it is
@@ -146,7 +177,8 @@ func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
 	if ctx.Err() != nil {
 		cut = fmt.Errorf("%w: %d of %d runs done", context.Cause(ctx), len(done), len(plan))
 	}
-	return dir, done, errors.Join(cut, results.Save(dir, results.SummaryFile, done))
+	return dir, done, errors.Join(cut, results.SettleBatch(done),
+		results.Save(dir, results.SummaryFile, results.Summarise(b.Suite, b.WorldName, b.leftOut(), done)))
 }
 
 // one does one run: manifest, history, manifest again, and only then the judge.
@@ -160,7 +192,7 @@ func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assess
 		p.scenario, p.source = drawn, drawn.Source
 	}
 	fail := func(err error) *results.Assessment {
-		return &results.Assessment{Key: p.key, World: b.WorldName, System: p.scenario.Lock.System, Error: err.Error()}
+		return &results.Assessment{Key: p.key, World: b.WorldName, System: p.scenario.Lock.System, Suite: b.Suite, Canary: p.canary, Error: err.Error()}
 	}
 	if err != nil {
 		return fail(err)
@@ -248,6 +280,7 @@ func (b Batch) manifest(batch string, p planned) (*results.Manifest, error) {
 	return &results.Manifest{
 		Version: results.ManifestVersion, Run: filepath.Join(filepath.Base(batch), p.key.Path()), Key: p.key,
 		World: b.WorldName, Seed: b.seed(p.key), Started: time.Now(), Repeat: b.repeat(p),
+		Suite: b.Suite, Canary: p.canary,
 		System: p.scenario.Lock.System, Options: options, LockOptions: lockOptions(p.scenario),
 		Expect: p.from.Expected(p.key.Guard, p.key.Control), Machine: machine,
 	}, nil

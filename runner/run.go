@@ -107,7 +107,7 @@ func (r Run) header() history.Header {
 		Run: r.Name, Scenario: s.Name, World: r.World, Seed: r.Seed,
 		System: s.Lock.System, TTL: s.Lock.TTL.D(), Quorum: s.Quorum(),
 		Workload: s.Workload.Kind, Guard: r.Guard, Discipline: s.Workload.Discipline,
-		Faults: s.Proofs(), Needs: s.Needs, Demand: s.Demand,
+		Faults: s.Proofs(), Needs: s.Needs, NeedsEach: s.NeedsEach, Demand: s.Demand,
 	}
 }
 

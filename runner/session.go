@@ -209,7 +209,7 @@ func (s *session) heard(nodes []string) func(host.Event) {
 		case host.EventLost:
 			s.rec.Add(history.Event{Kind: history.Lost, Host: s.name, Lock: s.lock, Grant: e.Grant, Text: e.Text})
 		case host.EventTrace:
-			ev := history.Event{Kind: history.Trace, Host: s.name, Op: e.ID, Code: e.Command, Result: votes[e.Vote], Text: e.Text}
+			ev := history.Event{Kind: history.Trace, Host: s.name, Op: e.ID, Code: e.Command, Result: votes[e.Vote], Took: e.Took(), Text: e.Text}
 			if e.Node >= 0 && e.Node < len(nodes) {
 				ev.Node = nodes[e.Node]
 			}

@@ -41,16 +41,25 @@ func TestNeeds(t *testing.T) {
 	type phases = history.Phases
 	after := history.Ops{Grants: 1}
 	during := history.Ops{Attempts: 1}
+	outset := phases{During: during, After: after}
+	each := phases{Before: after, During: during, After: after}
 	for name, c := range map[string]struct {
 		keys string
 		want phases
+		each phases
 	}{
-		"no faults":          {"", phases{}},
-		"a fault that lasts": {"faults: [{fault: pause-host, hosts: [w1], from: at 0s, for: 1s}]", phases{During: during, After: after}},
-		"one that does not":  {"faults: [{fault: kill-host, hosts: [w1], from: at 0s}]", phases{After: after}},
-		"empty needs":        {"faults: [{fault: kill-host, hosts: [w1], from: at 0s}]\nneeds: {}", phases{After: after}},
-		"needs of its own":   {"faults: [{fault: kill-host, hosts: [w1], from: at 0s}]\nneeds: {before: {grants: 2}}", phases{Before: history.Ops{Grants: 2}}},
-		"a hammer":           {"hammer: {for: 1s, weights: {kill-host: 1}}", phases{After: after}},
+		"no faults":          {"", phases{}, phases{}},
+		"a fault that lasts": {"faults: [{fault: pause-host, hosts: [w1], from: at 0s, for: 1s}]", phases{During: during, After: after}, outset},
+		"one that does not":  {"faults: [{fault: kill-host, hosts: [w1], from: at 5ms}]", phases{After: after}, each},
+		"empty needs":        {"faults: [{fault: kill-host, hosts: [w1], from: at 5ms}]\nneeds: {}", phases{After: after}, each},
+		"needs of its own":   {"faults: [{fault: kill-host, hosts: [w1], from: at 5ms}]\nneeds: {before: {grants: 2}}", phases{Before: history.Ops{Grants: 2}}, each},
+		"a hammer":           {"hammer: {for: 1s, weights: {kill-host: 1}}", phases{After: after}, phases{}},
+		"from the outset":    {"faults: [{fault: partition, from: at 0s, for: 1s}]", phases{During: during, After: after}, outset},
+		"from the first try": {"faults: [{fault: partition, from: before w2 acquires, for: 1s}]", phases{During: during, After: after}, outset},
+		"from a later try":   {"faults: [{fault: partition, from: before w2 acquires 2, for: 1s}]", phases{During: during, After: after}, each},
+		"optional faults":    {"faults: [{fault: partition, from: at 10ms, for: 1s, optional: true}]", phases{After: after}, phases{}},
+		"one that is not":    {"faults: [{fault: kill-host, hosts: [w1], from: at 1ms}, {fault: partition, from: at 10ms, for: 1s, optional: true}]", phases{After: after}, each},
+		"each of its own":    {"faults: [{fault: kill-host, hosts: [w1], from: at 10ms}]\nneeds_each: {after: {grants: 3}}", phases{After: after}, phases{After: history.Ops{Grants: 3}}},
 	} {
 		s, err := scenario.Parse([]byte("lock: {system: single, ttl: 1s}\nhosts: 2\nworkload: {kind: counter, rounds: 1}\n"+
 			"guards: [none]\nexpect: {none: {outcome: safe}}\n"+c.keys+"\n"), "x.yaml")
@@ -64,8 +73,11 @@ func TestNeeds(t *testing.T) {
 		if s.Deadline.D() != scenario.DefaultDeadline {
 			t.Errorf("%s: the deadline is %s", name, s.Deadline)
 		}
-		if got := s.WithoutFaults().Needs; got != (phases{}) {
-			t.Errorf("%s: the control needs %+v", name, got)
+		if s.NeedsEach != c.each {
+			t.Errorf("%s: needs %+v around each fault, expected %+v", name, s.NeedsEach, c.each)
+		}
+		if c := s.WithoutFaults(); c.Needs != (phases{}) || c.NeedsEach != (phases{}) {
+			t.Errorf("%s: the control needs %+v, %+v", name, c.Needs, c.NeedsEach)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (s *Scenario) WithoutFaults() *Scenario {
 	c := *s
 	c.Faults, c.Order = nil, nil
 	// Without a fault there is no phase but "before".
-	c.Needs, c.Demand = history.Phases{}, history.Phases{}
+	c.Needs, c.NeedsEach, c.Demand = history.Phases{}, history.Phases{}, history.Phases{}
 	return &c
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// allowed says which keys could stand in the place of an unknown one; "" where
-// err is another error.
-func allowed(source []byte, err error) string {
+// allowed says which keys could stand in the place of an unknown one, the source
+// being read into a type; "" where err is another error.
+func allowed(source []byte, err error, into reflect.Type) string {
 	var unknown *yaml.UnknownFieldError
 	if !errors.As(err, &unknown) || unknown.GetToken() == nil {
 		return ""
@@ -22,7 +22,7 @@ func allowed(source []byte, err error) string {
 	if perr != nil || len(f.Docs) == 0 {
 		return ""
 	}
-	t := holder(f.Docs[0].Body, reflect.TypeFor[Scenario](), unknown.GetToken().Position)
+	t := holder(f.Docs[0].Body, into, unknown.GetToken().Position)
 	if t == nil || t.Kind() != reflect.Struct {
 		return ""
 	}

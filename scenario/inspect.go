@@ -13,7 +13,9 @@ const mostCopied = 10_000
 
 // wholeNumbers are the keys of a scenario that count something. The YAML
 // library would read 1.5 as 1 there.
-var wholeNumbers = []string{"hosts", "rounds", "writes", "refused", "tries", "max_retries", "wait", "min_replicas", "lock.nodes", "attempts", "grants"}
+var wholeNumbers = []string{
+	"hosts", "rounds", "writes", "refused", "tries", "max_retries", "wait", "min_replicas", "lock.nodes", "attempts", "grants", "trials",
+}
 
 // inspect refuses what the decoder would take: a part of a host, and what a few
 // lines of anchors and aliases can blow up without bound. An error of the YAML

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
@@ -37,16 +38,21 @@ func (e *Error) Error() string {
 
 // Load reads and validates a scenario file. Errors about its content are *Error.
 func Load(path string) (*Scenario, error) {
+	b, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(b, path)
+}
+
+// read reads a file, up to what is too large for one.
+func read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	return Parse(b, path)
+	return io.ReadAll(io.LimitReader(f, mostBytes+1))
 }
 
 // The size of the largest scenario file, and how deep brackets nest in it. The
@@ -59,7 +65,7 @@ const (
 // bounded refuses what the YAML library cannot cope with.
 func bounded(source []byte, file string) error {
 	if len(source) > mostBytes {
-		return &Error{File: file, Message: fmt.Sprintf("over %d KiB, no scenario is that large", mostBytes>>10)}
+		return &Error{File: file, Message: fmt.Sprintf("over %d KiB, no scenario or suite is that large", mostBytes>>10)}
 	}
 	depth, line := 0, 1
 	for _, c := range source {
@@ -88,25 +94,32 @@ func Parse(source []byte, file string) (*Scenario, error) {
 	return s, nil
 }
 
-// read decodes and validates. The YAML library panics on some broken files:
-// that, too, is an error of the file.
-func (s *Scenario) read(source []byte, file string) (err error) {
+// read decodes and validates.
+func (s *Scenario) read(source []byte, file string) error {
+	return guarded(file, func() error {
+		if err := bounded(source, file); err != nil {
+			return err
+		}
+		if err := decode(source, s); err != nil {
+			return locate(err, source, file, reflect.TypeFor[Scenario]())
+		}
+		s.defaults()
+		if p := s.validate(); p != nil {
+			return p.locate(source, file)
+		}
+		return nil
+	})
+}
+
+// guarded calls f. The YAML library panics on some broken files: that, too, is
+// an error of the file.
+func guarded(file string, f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &Error{File: file, Message: escape(fmt.Sprintf("no YAML that can be read: %v", r))}
 		}
 	}()
-	if err := bounded(source, file); err != nil {
-		return err
-	}
-	if err := decode(source, s); err != nil {
-		return locate(err, source, file)
-	}
-	s.defaults()
-	if p := s.validate(); p != nil {
-		return p.locate(source, file)
-	}
-	return nil
+	return f()
 }
 
 func decode(source []byte, v any) error {
@@ -120,18 +133,19 @@ func decode(source []byte, v any) error {
 	}
 	var more any
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return errors.New("more than one document (---) in the file, expected one scenario")
+		return errors.New("more than one document (---) in the file, expected one")
 	}
 	return nil
 }
 
-// locate turns an error of the YAML library into an Error.
-func locate(err error, source []byte, file string) error {
+// locate turns an error of the YAML library into an Error. t is what the file was
+// to be read into.
+func locate(err error, source []byte, file string, t reflect.Type) error {
 	var y yaml.Error
 	if !errors.As(err, &y) || y.GetToken() == nil {
 		return &Error{File: file, Message: escape(err.Error())}
 	}
-	return atToken(file, y.GetToken(), y.GetMessage()+allowed(source, err))
+	return atToken(file, y.GetToken(), y.GetMessage()+allowed(source, err, t))
 }
 
 func atToken(file string, t *token.Token, message string) *Error {

@@ -49,6 +49,9 @@ type Scenario struct {
 	// no Needs, a grant after them, and an attempt during those that last.
 	Needs  history.Phases `yaml:"needs,omitempty"`
 	Demand history.Phases `yaml:"demand,omitempty"`
+	// NeedsEach is what it must have done around each fault that took effect: where
+	// absent, a grant before and after it, and an acquire during those that last.
+	NeedsEach history.Phases `yaml:"needs_each,omitempty"`
 	// Deadline ends a run that does not end by itself (30s).
 	Deadline locks.Duration `yaml:"deadline,omitempty"`
 

@@ -72,6 +72,7 @@ func (s *Scenario) defaults() {
 		set(&f.Direction, string(cluster.Both))
 	}
 	s.needsDefault()
+	s.needsEachDefault()
 }
 
 // needsDefault asks of a scenario with faults, where its author asks nothing,

@@ -2,8 +2,6 @@ package workloads
 
 import (
 	"context"
-	"crypto/sha1" // names a script to Redis, protects nothing
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis"
 
 	"lockchaos/history"
+	"lockchaos/internal/luascript"
 )
 
 // RedisResource keeps the counter on a Redis node of its own.
@@ -25,9 +24,9 @@ type RedisResource struct {
 var _ Resource = (*RedisResource)(nil)
 
 var (
-	guardStep = script(4, guardSource)
-	ledgerGet = script(1, `return redis.call("LRANGE", KEYS[1], ARGV[1], ARGV[2])`)
-	finalGet  = script(1, `return tonumber(redis.call("GET", KEYS[1]) or "0")`)
+	guardStep = luascript.New(4, guardSource)
+	ledgerGet = luascript.New(1, `return redis.call("LRANGE", KEYS[1], ARGV[1], ARGV[2])`)
+	finalGet  = luascript.New(1, `return tonumber(redis.call("GET", KEYS[1]) or "0")`)
 )
 
 const (
@@ -40,11 +39,6 @@ const (
 // ledgerPage is how many entries of the ledger are fetched at once.
 const ledgerPage = 10_000
 
-func script(keys int, src string) *redis.Script {
-	sum := sha1.Sum([]byte(src))
-	return redis.NewScript(keys, src, hex.EncodeToString(sum[:]))
-}
-
 // NewRedisResource makes the counter, reached through link by each host, and
 // past all links through direct.
 func NewRedisResource(ctx context.Context, guard string, link func(host string) redis.Pool, direct redis.Pool) (*RedisResource, error) {
@@ -56,7 +50,7 @@ func NewRedisResource(ctx context.Context, guard string, link func(host string) 
 		return nil, fmt.Errorf("resource: %w", err)
 	}
 	defer conn.Close()
-	if err := conn.ScriptLoad(script(4, guardSource)); err != nil {
+	if err := conn.ScriptLoad(luascript.New(4, guardSource)); err != nil {
 		return nil, fmt.Errorf("resource: load the guard's script: %w", err)
 	}
 	return &RedisResource{guard: guard, link: link, direct: direct}, nil

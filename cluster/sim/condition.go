@@ -36,7 +36,7 @@ func (c *Cluster) SyncNode(ctx context.Context, name string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.down || s.paused {
-		return "", errNodeStopped
+		return "", errNodeDown
 	}
 	s.node.Sync()
 	return "simulated file synced", nil
@@ -44,40 +44,34 @@ func (c *Cluster) SyncNode(ctx context.Context, name string) (string, error) {
 
 // CutPower kills a node, and what it has not synced is lost.
 func (c *Cluster) CutPower(_ context.Context, name string) (string, error) {
-	lost := 0
-	s, err := c.kill(name, func(n *node.Node) { lost = n.PowerLoss() })
-	if err != nil {
-		return "", err
-	}
-	const killed = "simulated process killed, "
-	switch p := s.node.Persistence(); {
-	case p == node.PersistNone:
-		return killed + "nothing was on disk", nil
-	case p == node.PersistAlways:
-		return killed + "no key was not synced", nil
-	case lost == 0:
-		return "", fmt.Errorf("%w: no key was written since the last sync", cluster.ErrIdle)
-	}
-	return fmt.Sprintf("%s%d key(s) as they were at the last sync", killed, lost), nil
+	return c.kill(name, func(s *server) (string, error) {
+		const killed = "simulated process killed, "
+		lost := s.node.PowerLoss()
+		switch p := s.node.Persistence(); {
+		case p == node.PersistNone:
+			return killed + "nothing was on disk", nil
+		case p == node.PersistAlways:
+			return killed + "no key was not synced", nil
+		case lost == 0:
+			return "", fmt.Errorf("%w: no key was written since the last sync", cluster.ErrIdle)
+		}
+		return fmt.Sprintf("%s%d key(s) as they were at the last sync", killed, lost), nil
+	})
 }
 
 // EvictKeys takes all keys out of a node, as if its memory had been filled by
 // others: keys that come later stay.
 func (c *Cluster) EvictKeys(_ context.Context, name string) (string, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return "", err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.down || s.paused {
-		return "", errNodeStopped
-	}
-	gone := s.node.Evict()
-	if len(gone) == 0 {
-		return "", fmt.Errorf("%w: it has no key", cluster.ErrIdle)
-	}
-	return "evicted: " + strings.Join(gone, ", "), nil
+	return c.withNode(name, func(s *server) (string, error) {
+		if s.down || s.paused {
+			return "", errNodeDown
+		}
+		gone := s.node.Evict()
+		if len(gone) == 0 {
+			return "", fmt.Errorf("%w: it has no key", cluster.ErrIdle)
+		}
+		return "evicted: " + strings.Join(gone, ", "), nil
+	})
 }
 
 // FreeMemory ends it: nothing more was being evicted.
@@ -87,8 +81,6 @@ func (c *Cluster) FreeMemory(_ context.Context, name string) (string, error) {
 	}
 	return "nothing is evicted any more", nil
 }
-
-var errNodeStopped = errors.New("the node does not run")
 
 // SlowNode makes a node take its time for each command, one after the other.
 func (c *Cluster) SlowNode(ctx context.Context, name string, latency time.Duration) (string, error) {

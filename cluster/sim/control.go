@@ -7,47 +7,115 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4/redis"
-
-	"lockchaos/cluster/sim/node"
 )
 
 // How long a simulated server takes to start.
 const startTime = 20*time.Millisecond + 1
 
-func (c *Cluster) process(name string) (*process, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p, ok := c.hosts[name]; ok {
-		return p, nil
-	}
-	return nil, fmt.Errorf("there is no host %q", name)
-}
-
 // PauseHost stops a host.
 func (c *Cluster) PauseHost(_ context.Context, name string) (string, error) {
-	p, err := c.process(name)
-	if err != nil {
-		return "", err
-	}
-	return p.pause()
+	return c.withHost(name, (*process).pause)
 }
 
 // ResumeHost lets it go on.
 func (c *Cluster) ResumeHost(_ context.Context, name string) (string, error) {
-	p, err := c.process(name)
-	if err != nil {
-		return "", err
-	}
-	return p.unpause()
+	return c.withHost(name, (*process).unpause)
 }
 
 // KillHost ends it.
 func (c *Cluster) KillHost(_ context.Context, name string) (string, error) {
-	p, err := c.process(name)
-	if err != nil {
-		return "", err
+	return c.withHost(name, (*process).kill)
+}
+
+// withHost calls f with a host.
+func (c *Cluster) withHost(name string, f func(*process) (string, error)) (string, error) {
+	c.mu.Lock()
+	p, ok := c.hosts[name]
+	c.mu.Unlock()
+	if !ok {
+		return "", fmt.Errorf("there is no host %q", name)
 	}
-	return p.kill()
+	return f(p)
+}
+
+var (
+	errNodeDown = errors.New("the node does not run")
+	errNodeUp   = errors.New("the node runs already")
+)
+
+// PauseNode stops a node: what arrives waits.
+func (c *Cluster) PauseNode(_ context.Context, name string) (string, error) {
+	return c.withNode(name, func(s *server) (string, error) {
+		if s.down || s.paused {
+			return "", errNodeDown
+		}
+		s.paused = true
+		return "simulated process state T", nil
+	})
+}
+
+// ResumeNode lets a node go on with what has arrived.
+func (c *Cluster) ResumeNode(_ context.Context, name string) (string, error) {
+	var queue []*message
+	var late []func()
+	proof, err := c.withNode(name, func(s *server) (string, error) {
+		if s.down {
+			return "", errNodeDown
+		}
+		s.paused = false
+		queue, s.queue = s.queue, nil
+		late, s.late = s.late, nil
+		return "simulated process state R", nil
+	})
+	for _, m := range queue {
+		c.arrive(m)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, do := range late {
+		do()
+	}
+	return proof, err
+}
+
+// CrashNode kills a node: all that waits there is lost.
+func (c *Cluster) CrashNode(_ context.Context, name string) (string, error) {
+	return c.kill(name, func(s *server) (string, error) {
+		s.node.Crash()
+		return "simulated process killed, connections refused", nil
+	})
+}
+
+// kill ends a node, in the way that end does it.
+func (c *Cluster) kill(name string, end func(*server) (proof string, err error)) (string, error) {
+	var queue []*message
+	proof, err := c.withNode(name, func(s *server) (string, error) {
+		if s.down {
+			return "", errNodeDown
+		}
+		s.down, s.paused = true, false
+		queue, s.queue, s.busy = s.queue, nil, time.Time{}
+		defer c.die(s)
+		return end(s)
+	})
+	for _, m := range queue {
+		after(m.link.odd.between(1, time.Millisecond), func() { m.finish(errClosed) })
+	}
+	return proof, err
+}
+
+// StartNode starts a crashed node again.
+func (c *Cluster) StartNode(_ context.Context, name string) (string, error) {
+	time.Sleep(startTime)
+	return c.withNode(name, func(s *server) (string, error) {
+		if !s.down {
+			return "", errNodeUp
+		}
+		s.node.Start()
+		s.down = false
+		s.wake()
+		return "run id " + s.node.RunID(), nil
+	})
 }
 
 func (c *Cluster) server(name string) (*server, error) {
@@ -57,101 +125,22 @@ func (c *Cluster) server(name string) (*server, error) {
 	return nil, fmt.Errorf("there is no node %q", name)
 }
 
-// PauseNode stops a node: what arrives waits.
-func (c *Cluster) PauseNode(_ context.Context, name string) (string, error) {
+// withNode calls f with a node, and with mu held.
+func (c *Cluster) withNode(name string, f func(*server) (string, error)) (string, error) {
 	s, err := c.server(name)
 	if err != nil {
 		return "", err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.down || s.paused {
-		return "", errNodeStopped
-	}
-	s.paused = true
-	return "simulated process state T", nil
-}
-
-// ResumeNode lets a node go on with what has arrived.
-func (c *Cluster) ResumeNode(_ context.Context, name string) (string, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return "", err
-	}
-	c.mu.Lock()
-	if s.down {
-		c.mu.Unlock()
-		return "", errNodeStopped
-	}
-	s.paused = false
-	queue, late := s.queue, s.late
-	s.queue, s.late = nil, nil
-	c.mu.Unlock()
-	for _, m := range queue {
-		c.arrive(m)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, do := range late {
-		do()
-	}
-	return "simulated process state R", nil
-}
-
-// CrashNode kills a node: all that waits there is lost.
-func (c *Cluster) CrashNode(_ context.Context, name string) (string, error) {
-	if _, err := c.kill(name, (*node.Node).Crash); err != nil {
-		return "", err
-	}
-	return "simulated process killed, connections refused", nil
-}
-
-// kill ends a node in one of two ways.
-func (c *Cluster) kill(name string, end func(*node.Node)) (*server, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	if s.down {
-		c.mu.Unlock()
-		return nil, errNodeStopped
-	}
-	s.down, s.paused = true, false
-	queue := s.queue
-	s.queue, s.busy = nil, time.Time{}
-	end(s.node)
-	c.die(s)
-	c.mu.Unlock()
-	for _, m := range queue {
-		after(m.link.odd.between(1, time.Millisecond), func() { m.finish(errClosed) })
-	}
-	return s, nil
-}
-
-// StartNode starts a crashed node again.
-func (c *Cluster) StartNode(_ context.Context, name string) (string, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return "", err
-	}
-	time.Sleep(startTime)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !s.down {
-		return "", errors.New("the node runs already")
-	}
-	s.node.Start()
-	s.down = false
-	s.wake()
-	return "run id " + s.node.RunID(), nil
+	return f(s)
 }
 
 // Command sends a command to a node at once, past all links.
 func (c *Cluster) Command(ctx context.Context, name string, args ...any) (any, error) {
-	s, err := c.server(name)
-	if err != nil {
-		return nil, err
+	s, ok := c.servers[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no node %q", name)
 	}
 	v, err := direct{c, s}.do(ctx, args...)
 	if err != nil {

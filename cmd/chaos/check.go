@@ -31,6 +31,9 @@ func checkCommand() *cobra.Command {
 					break
 				}
 			}
+			if err := results.SettleAll(all); err != nil {
+				errs = errors.Join(errs, harness(err))
+			}
 			width, _ := terminal(cmd.OutOrStdout())
 			if len(all) > 0 {
 				if err := report.Terminal(cmd.OutOrStdout(), all, "", width); err != nil {

@@ -10,6 +10,7 @@ import (
 	"lockchaos/locks"
 	"lockchaos/scenario"
 	"lockchaos/scenarios"
+	"lockchaos/suites"
 	"lockchaos/workloads"
 )
 
@@ -36,6 +37,18 @@ func listCommand() *cobra.Command {
 			fmt.Fprintln(w, "\nFAULTS")
 			for _, k := range faults.Kinds() {
 				fmt.Fprintf(w, "  %s\t%s\n", k.Name, k.About)
+			}
+			fmt.Fprintln(w, "\nSUITES")
+			names, err := scenario.SuiteNames(suites.Files)
+			if err != nil {
+				return harness(err)
+			}
+			for _, name := range names {
+				s, err := scenario.FindSuite(name, suites.Files)
+				if err != nil {
+					return harness(err)
+				}
+				fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.About)
 			}
 			fmt.Fprintln(w, "\nSCENARIOS")
 			catalogue := scenario.NewCatalogue(scenarios.Files)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -56,6 +57,9 @@ func finish(err error) int {
 	if err == nil {
 		return results.ExitExpected
 	}
+	if readerGone(err) {
+		return exitPipe
+	}
 	code := results.ExitUsage // what cobra finds is a wrong call
 	var e *exit
 	if errors.As(err, &e) {
@@ -68,6 +72,17 @@ func finish(err error) int {
 		fmt.Fprintln(os.Stderr, "chaos:", text)
 	}
 	return code
+}
+
+// exitPipe is what a shell reports of a program that a closed pipe has ended: 128
+// and the number of SIGPIPE.
+const exitPipe = 128 + int(syscall.SIGPIPE)
+
+// readerGone tells that nobody reads our output any more, as in chaos run | head.
+// Nothing went wrong, and nobody is there to be told.
+func readerGone(err error) bool {
+	var p *fs.PathError
+	return errors.As(err, &p) && p.Path == os.Stdout.Name() && errors.Is(p, syscall.EPIPE)
 }
 
 // interruptible ends its context at the first signal, so that everything that

@@ -17,6 +17,9 @@ import (
 const asChaos = "LOCKCHAOS_TEST_AS_CHAOS"
 
 func TestMain(m *testing.M) {
+	if how := os.Getenv(asBroken); how != "" {
+		breakDown(how)
+	}
 	if os.Getenv(asChaos) != "" {
 		os.Exit(run(os.Args[1:]))
 	}

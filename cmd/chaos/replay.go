@@ -14,7 +14,6 @@ import (
 
 	"lockchaos/checker"
 	"lockchaos/cluster/local"
-	"lockchaos/cluster/sim"
 	"lockchaos/history"
 	"lockchaos/report"
 	"lockchaos/results"
@@ -34,8 +33,7 @@ func replayCommand() *cobra.Command {
 			}
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
 			if saved.manifest.World == scenario.Simulation {
-				endWith(ctx)
-				sim.Main(func(bubble func(func())) int {
+				simulate(ctx, func(bubble func(func())) int {
 					return finish(saved.again(out, func(r runner.Run, w io.Writer) (err error) {
 						bubble(func() { err = r.Do(context.Background(), simWorld{}, w) })
 						return err

@@ -21,6 +21,7 @@ import (
 	"lockchaos/runner"
 	"lockchaos/scenario"
 	"lockchaos/scenarios"
+	"lockchaos/suites"
 	"lockchaos/workloads"
 )
 
@@ -33,20 +34,27 @@ type runFlags struct {
 	seeds   string
 	results string
 
+	trialsGiven bool
 	part, parts int // of a sweep, in a child process
 }
 
 func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [scenario | pattern | file.yaml] ...",
-		Short: "Run scenarios; without an argument, the default suite on real servers",
-		Example: "  chaos run\n  chaos run single/pause-after-acquire --trials 5\n" +
+		Use:   "run [suite | scenario | pattern | file.yaml] ...",
+		Short: "Run a suite or scenarios; without an argument, the default suite on real servers",
+		Example: "  chaos run\n  chaos run quick\n  chaos run single/pause-after-acquire --trials 5\n" +
 			"  chaos run 'redlock/*' --guard none\n  chaos run my-scenario.yaml --results /tmp/runs",
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args, cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.idle(cmd.Flags().Changed); err != nil {
+				return usage(err)
+			}
+			f.trialsGiven = cmd.Flags().Changed("trials")
+			return f.run(cmd.Context(), args, cmd.OutOrStdout())
+		},
 	}
 	cmd.Flags().StringVar(&f.on, "on", scenario.Local, "the world: local (real servers on this machine) or sim (virtual time, needs nothing installed)")
-	cmd.Flags().IntVar(&f.trials, "trials", 1, "how often each run is done")
+	cmd.Flags().IntVar(&f.trials, "trials", 1, "how often each run is done (default 1, or as the suite says)")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "runs at a time (default: two a processor; one a processor for --seeds)")
 	cmd.Flags().StringSliceVar(&f.guards, "guard", nil, "only these guards (default: all of each scenario)")
 	cmd.Flags().Int64Var(&f.seed, "seed", runner.DefaultSeed, "seed of the first trial")
@@ -66,9 +74,13 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return usage(err)
 	}
-	list, err := find(args)
+	what, err := find(args)
 	if err != nil {
 		return usage(err)
+	}
+	list := what.scenarios
+	if c := what.canary; c != nil && !c.RunsOn(f.on) {
+		return usage(fmt.Errorf("suite %s: its canary %s cannot run with --on %s", what.suite, c.Name, f.on))
 	}
 	for _, s := range list { // what was named is not left out in silence; a pattern takes what fits
 		if named := slices.Contains(args, s.Name) || slices.Contains(args, s.File); named && !s.RunsOn(f.on) {
@@ -95,10 +107,13 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	batch := runner.Batch{
 		WorldName: f.on, Scenarios: list, Guards: f.guards, Trials: f.trials, Jobs: f.jobs, Seed: f.seed, Root: f.results,
+		Suite: what.suite, Canary: what.canary,
+	}
+	if !f.trialsGiven {
+		batch.TrialsOf = what.trials
 	}
 	if f.on == scenario.Simulation {
-		endWith(ctx)
-		sim.Main(func(bubble func(func())) int {
+		simulate(ctx, func(bubble func(func())) int {
 			batch.World, batch.Around, batch.Jobs = simWorld{}, bubble, 1
 			batch.Machine = results.ThisMachine("simulated")
 			batch.Machine.Clock = "simulated"
@@ -179,6 +194,20 @@ func (f runFlags) check() error {
 	return nil
 }
 
+// idle refuses flags that would do nothing.
+func (f runFlags) idle(given func(flag string) bool) error {
+	if given("seeds") {
+		for _, flag := range []string{"trials", "results", "seed"} {
+			if given(flag) {
+				return fmt.Errorf("--%s goes not with --seeds, which does each seed once and saves nothing", flag)
+			}
+		}
+	} else if given("jobs") && f.on == scenario.Simulation {
+		return errors.New("--jobs: the simulation does one run at a time, but for --seeds")
+	}
+	return nil
+}
+
 func other(world string) string {
 	if world == scenario.Simulation {
 		return scenario.Local
@@ -191,12 +220,42 @@ func (f runFlags) guardsOf(s *scenario.Scenario) []string {
 	return runner.Batch{WorldName: f.on, Guards: f.guards}.GuardsOf(s)
 }
 
-// find resolves the arguments; none is the whole catalogue.
-func find(args []string) ([]*scenario.Scenario, error) {
+// found is what the arguments come to. Suite, trials and canary are those of a
+// suite.
+type found struct {
+	scenarios []*scenario.Scenario
+	suite     string
+	trials    map[string]int
+	canary    *scenario.Scenario
+}
+
+// find resolves the arguments; none is the default suite.
+func find(args []string) (*found, error) {
 	catalogue := scenario.NewCatalogue(scenarios.Files)
 	if len(args) == 0 {
-		args = []string{"*/*"}
+		args = []string{suites.Default}
 	}
+	for _, arg := range args {
+		suite, err := scenario.FindSuite(arg, suites.Files)
+		switch {
+		case err != nil:
+			return nil, err
+		case suite == nil:
+			continue
+		case len(args) > 1:
+			return nil, fmt.Errorf("%s is a suite, which has its own scenarios: it is run by itself", arg)
+		}
+		sel, err := suite.Select(catalogue)
+		if err != nil {
+			return nil, err
+		}
+		return &found{sel.Scenarios, suite.Name, sel.Trials, sel.Canary}, nil
+	}
+	list, err := findScenarios(catalogue, args)
+	return &found{scenarios: list}, err
+}
+
+func findScenarios(catalogue scenario.Catalogue, args []string) ([]*scenario.Scenario, error) {
 	var list []*scenario.Scenario
 	seen := map[string]string{}
 	for _, arg := range args {

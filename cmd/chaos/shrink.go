@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockchaos/cluster/sim"
 	"lockchaos/report"
 	"lockchaos/results"
 	"lockchaos/runner"
@@ -44,8 +43,7 @@ func shrinkCommand() *cobra.Command {
 					return usage(err)
 				}
 			}
-			endWith(cmd.Context())
-			sim.Main(func(bubble func(func())) int {
+			simulate(cmd.Context(), func(bubble func(func())) int {
 				k := &runner.Shrinker{Bubble: bubble, World: simWorld{}, Guard: saved.manifest.Guard,
 					Seed: saved.manifest.Seed, Seeds: seeds, Kind: kind, Budget: budget}
 				return finish(saved.shrink(k, cmd.OutOrStdout()))
