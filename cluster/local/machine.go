@@ -32,6 +32,8 @@ type Machine struct {
 	toxi  *toxi
 	swept Swept
 
+	template pgTemplate
+
 	mu       sync.Mutex
 	clusters map[*Cluster]bool
 	serial   int

@@ -14,11 +14,7 @@ import (
 // ask sends one command over a connection of its own and returns a simple or
 // bulk reply. It ends with ctx. from is the local address, or empty.
 func ask(ctx context.Context, from, addr string, command ...string) (string, error) {
-	d := net.Dialer{}
-	if from != "" {
-		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
-	}
-	c, err := d.DialContext(ctx, "tcp4", addr)
+	c, err := dialFrom(ctx, from, addr)
 	if err != nil {
 		return "", fmt.Errorf("%s at %s: %w", command[0], addr, err)
 	}
@@ -33,6 +29,15 @@ func ask(ctx context.Context, from, addr string, command ...string) (string, err
 		return "", fmt.Errorf("%s at %s: %w", command[0], addr, err)
 	}
 	return reply, nil
+}
+
+// dialFrom connects from a local address, or from any where it is empty.
+func dialFrom(ctx context.Context, from, addr string) (net.Conn, error) {
+	d := net.Dialer{}
+	if from != "" {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
+	}
+	return d.DialContext(ctx, "tcp4", addr)
 }
 
 func exchange(c net.Conn, command []string) (string, error) {
@@ -63,17 +68,4 @@ func exchange(c net.Conn, command []string) (string, error) {
 		return string(body), err
 	}
 	return "", fmt.Errorf("unexpected reply %q", line)
-}
-
-// Probe sends a PING through the link over a connection of its own.
-func (l *Link) Probe(ctx context.Context) (time.Duration, error) {
-	start := time.Now()
-	reply, err := ask(ctx, probeSource.String(), l.Addr(), "PING")
-	if err == nil && reply != "PONG" {
-		err = fmt.Errorf("unexpected reply %q to PING", reply)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s: probe: %w", l.title, err)
-	}
-	return time.Since(start), nil
 }
