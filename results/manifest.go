@@ -50,14 +50,16 @@ const ManifestVersion = 1
 
 // Machine is what a run ran on.
 type Machine struct {
-	Commit  string            `json:"commit,omitempty"`
-	Dirty   bool              `json:"dirty,omitempty"`
-	Go      string            `json:"go"`
-	OS      string            `json:"os"`
-	Kernel  string            `json:"kernel"`
-	CPUs    int               `json:"cpus"`
-	Redis   string            `json:"redis"`
-	Modules map[string]string `json:"modules"`
+	Commit string `json:"commit,omitempty"`
+	Dirty  bool   `json:"dirty,omitempty"`
+	Go     string `json:"go"`
+	OS     string `json:"os"`
+	Kernel string `json:"kernel"`
+	CPUs   int    `json:"cpus"`
+	Redis  string `json:"redis"`
+	// Postgres is absent where no run of the batch used it.
+	Postgres string            `json:"postgres,omitempty"`
+	Modules  map[string]string `json:"modules"`
 }
 
 // Commit is set when the program is linked (-ldflags -X), for builds without
@@ -68,6 +70,7 @@ var Commit string
 var modules = []string{
 	"github.com/go-redsync/redsync/v4", "github.com/redis/go-redis/v9",
 	"github.com/Shopify/toxiproxy/v2", "github.com/anishathalye/porcupine",
+	"github.com/jackc/pgx/v5",
 }
 
 // ThisMachine describes the machine; redis is what redis-server says of itself.

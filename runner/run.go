@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-redsync/redsync/v4/redis"
-
 	"lockchaos/cluster"
 	"lockchaos/faults"
 	"lockchaos/history"
@@ -70,11 +68,11 @@ func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
 		return fmt.Errorf("bring the servers up: %w", err)
 	}
 	defer c.Close()
-	resource, err := workloads.NewRedisResource(upCtx, r.Guard,
-		func(host string) redis.Pool { return c.Pool(host, cluster.Resource) }, c.Direct(cluster.Resource))
+	resource, done, err := r.resource(upCtx, c)
 	if err != nil {
 		return err
 	}
+	defer done()
 	rec, err := history.NewRecorder(out, r.header())
 	if err != nil {
 		return err
@@ -91,7 +89,7 @@ func (r Run) spec() cluster.Spec {
 	for _, n := range r.nodes() {
 		s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: n, Persistence: r.Scenario.Nodes.Persistence})
 	}
-	s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: cluster.Resource, Persistence: cluster.PersistEverySec})
+	s.Nodes = append(s.Nodes, r.resourceNode())
 	for _, h := range r.hosts() {
 		s.Hosts = append(s.Hosts, cluster.HostSpec{Name: h, Command: r.Scenario.Lock.Command, Dir: r.Dir})
 	}

@@ -27,6 +27,7 @@ func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 		oneOf(path+".direction", f.Direction, directions),
 		s.validateTimes(path, f, kind),
 		s.validateTargets(path, f),
+		s.validateResource(path, f, kind),
 	)
 }
 
