@@ -8,8 +8,8 @@ import (
 	"lockchaos/history"
 )
 
-// order is the order in which findings are told.
-func order() []string {
+// IDs are all findings, in the order in which they are told.
+func IDs() []string {
 	return []string{
 		DoubleGrant, StaleHolder, StaleWrite, LostUpdate, TokenRegression, ForeignRelease, ForeignExtend,
 		SilentLoss, SilentReacquire, Orphan, Wedge, Unavailable, NoConclusion,
@@ -109,7 +109,7 @@ func (v *Verdict) decide(guard string, disbelieved bool) {
 // that are not told one by one.
 func (j *judge) settle() []Finding {
 	all := []Finding{}
-	for _, id := range order() {
+	for _, id := range IDs() {
 		fs := j.found[id]
 		slices.SortStableFunc(fs, func(a, b Finding) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), slices.Compare(a.Events, b.Events), slices.Compare(a.Grants, b.Grants))

@@ -154,7 +154,7 @@ func TestDecides(t *testing.T) {
 	}
 	for guard, ids := range want {
 		var got []string
-		for _, id := range order() {
+		for _, id := range IDs() {
 			if Decides(guard, id) {
 				got = append(got, id)
 			}

@@ -42,6 +42,11 @@ const (
 	CauseStaleMessage   = "stale-message"
 )
 
+// Causes are all sub-causes of a double-grant.
+func Causes() []string {
+	return []string{CauseStateLoss, CauseEarlyExpiry, CauseForeignRelease, CauseSplit, CauseStaleMessage}
+}
+
 // Finding is one thing that went wrong, with its evidence.
 type Finding struct {
 	ID    string `json:"id"`

@@ -118,6 +118,17 @@ type NodeControl interface {
 	StartNode(ctx context.Context, name string) (proof string, err error)
 }
 
+// ClockControl sets the clocks of nodes whose NodeSpec asks for it. A node that
+// is started again keeps its clock.
+type ClockControl interface {
+	// JumpClock sets a clock forward at once, back where by is below 0.
+	JumpClock(ctx context.Context, node string, by time.Duration) (proof string, err error)
+	// SetClockRate makes a clock run rate times as fast as time itself from now
+	// on, without a jump; 1 is the right rate. It watches the clock until it has
+	// seen the rate.
+	SetClockRate(ctx context.Context, node string, rate float64) (proof string, err error)
+}
+
 // Failovers is a cluster with replicas and Sentinels.
 type Failovers interface {
 	// Master is the name of the node that the majority of the Sentinels that answer calls the master.

@@ -20,6 +20,7 @@ import (
 
 // Spec is one thing that goes wrong, from a trigger until another.
 type Spec struct {
+	// Kind is one of the kinds of fault below.
 	Kind string `yaml:"fault"`
 	// Hosts and Nodes are what it is done to. A fault of links takes both; an
 	// absent list means all hosts, or all lock nodes.
@@ -29,7 +30,7 @@ type Spec struct {
 	Direction string `yaml:"direction,omitempty"`
 	// Commands limits a hold to requests of these names.
 	Commands []string `yaml:"commands,omitempty"`
-	// Latency and Jitter are for delay.
+	// Latency and Jitter are for delay, Latency also for slow.
 	Latency locks.Duration `yaml:"latency,omitempty"`
 	Jitter  locks.Duration `yaml:"jitter,omitempty"`
 	// By is how far a clock jumps, back where it is below 0; Rate how fast it runs.
@@ -59,7 +60,9 @@ const DefaultMost = 10 * time.Second
 type Controls interface {
 	cluster.HostControl
 	cluster.NodeControl
+	cluster.ClockControl
 	cluster.Commander
+	cluster.Conditions
 	Link(host, node string) cluster.Link
 }
 
@@ -89,6 +92,7 @@ type Kind struct {
 	Hosts bool // done to hosts
 	Nodes bool // done to nodes; with Hosts too, to the links between them
 	Heals bool // has an end of its own: until or for
+	Clock bool // sets the clocks of its nodes
 	// Takes are the keys of a Spec that only some kinds take, and this one does.
 	Takes []string
 
@@ -145,6 +149,8 @@ func (k Kind) Link() bool { return k.Hosts && k.Nodes }
 func Kinds() []Kind {
 	return []Kind{
 		pauseHost, killHost, pauseNode, crashNode, restartNode, partition, hold, delay, reset,
+		clockJump, clockRate,
+		powerLoss, evict, flushScripts, readOnly, slow,
 	}
 }
 
@@ -181,7 +187,7 @@ func each(names []string, do func(string) (string, error)) (string, error) {
 // What an optional fault may meet: nothing that it could act on, or a link that
 // another fault has silenced.
 var (
-	errIdle       = errors.New("there was nothing to do")
+	errIdle       = cluster.ErrIdle
 	errUnanswered = errors.New("no answer to a PING")
 )
 

@@ -1,10 +1,26 @@
 package faults
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 var restartNode = Kind{
-	Name: "restart-node", About: "kills a lock server with SIGKILL and starts it again at once", Nodes: true,
-	make: func(c Controls, s Spec, _ string) Fault { return &restartedNode{c, s.Nodes} },
+	Name: "restart-node", About: "kills a lock server with SIGKILL and starts it again, at once or after the time down",
+	Nodes: true, Takes: []string{"down"}, check: checkDown,
+	make: func(c Controls, s Spec, _ string) Fault {
+		if s.Down > 0 { // the schedule starts it again, as the run goes on meanwhile
+			return &crashedNode{c, s.Nodes}
+		}
+		return &restartedNode{c, s.Nodes}
+	},
+}
+
+func checkDown(s Spec) error {
+	if s.Down < 0 || s.Most > 0 && s.Down > s.Most {
+		return &KeyError{"down", fmt.Sprintf("%s, expected above 0, at most %s", s.Down, s.Most)}
+	}
+	return nil
 }
 
 type restartedNode struct {

@@ -75,6 +75,9 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 		if !ok {
 			return nil, fmt.Errorf("unknown fault %q", spec.Kind)
 		}
+		if spec.For == 0 {
+			spec.For = spec.Down // its end is the start of the server
+		}
 		id := fmt.Sprintf("f%d", i+1)
 		s.faults = append(s.faults, &planned{
 			id: id, spec: spec, fault: kind.make(c, spec, id),

@@ -79,15 +79,16 @@ const (
 // world is a fake of what faults act on.
 type world struct {
 	*transcript
-	mode  string
-	mu    sync.Mutex
-	links map[string]*link
+	mode    string
+	mu      sync.Mutex
+	links   map[string]*link
+	servers map[string]*server
 }
 
 var _ Controls = (*world)(nil)
 
 func newWorld(mode string) *world {
-	return &world{transcript: &transcript{start: time.Now()}, mode: mode, links: map[string]*link{}}
+	return &world{transcript: &transcript{start: time.Now()}, mode: mode, links: map[string]*link{}, servers: map[string]*server{}}
 }
 
 var errWorld = errors.New("the world\nsays no")
@@ -125,8 +126,19 @@ func (w *world) StartNode(_ context.Context, n string) (string, error) {
 	return w.do("start", n, "new run id", true)
 }
 
+func (w *world) JumpClock(_ context.Context, n string, by time.Duration) (string, error) {
+	return w.do(fmt.Sprintf("jump %s", by), n, "TIME moved", false)
+}
+func (w *world) SetClockRate(_ context.Context, n string, rate float64) (string, error) {
+	return w.do(fmt.Sprintf("rate %g", rate), n, "TIME runs", rate == 1)
+}
+
 func (w *world) Command(_ context.Context, n string, args ...any) (any, error) {
-	return w.do(strings.TrimSpace(fmt.Sprintln(args...)), n, "OK", false)
+	command := strings.TrimSpace(fmt.Sprintln(args...))
+	if _, err := w.do(command, n, "", strings.HasSuffix(command, "NO ONE")); err != nil {
+		return nil, err
+	}
+	return w.answer(n, command)
 }
 
 func (w *world) Link(host, node string) cluster.Link { return w.link(host, node) }

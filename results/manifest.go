@@ -57,6 +57,8 @@ type Machine struct {
 	Kernel string `json:"kernel"`
 	CPUs   int    `json:"cpus"`
 	Redis  string `json:"redis"`
+	// Clock is by what clocks are set; only of a run that sets one.
+	Clock string `json:"clock,omitempty"`
 	// Postgres is absent where no run of the batch used it.
 	Postgres string            `json:"postgres,omitempty"`
 	Modules  map[string]string `json:"modules"`

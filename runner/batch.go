@@ -241,11 +241,15 @@ func (b Batch) manifest(batch string, p planned) (*results.Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("options of %s: %w", p.key, err)
 	}
+	machine := b.Machine
+	if len(p.scenario.Clocks()) == 0 {
+		machine.Clock = ""
+	}
 	return &results.Manifest{
 		Version: results.ManifestVersion, Run: filepath.Join(filepath.Base(batch), p.key.Path()), Key: p.key,
 		World: b.WorldName, Seed: b.seed(p.key), Started: time.Now(), Repeat: b.repeat(p),
 		System: p.scenario.Lock.System, Options: options, LockOptions: lockOptions(p.scenario),
-		Expect: p.from.Expected(p.key.Guard, p.key.Control), Machine: b.Machine,
+		Expect: p.from.Expected(p.key.Guard, p.key.Control), Machine: machine,
 	}, nil
 }
 

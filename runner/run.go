@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,7 +30,9 @@ type Cluster interface {
 	cluster.Cluster
 	cluster.HostControl
 	cluster.NodeControl
+	cluster.ClockControl
 	cluster.Commander
+	cluster.Conditions
 }
 
 // Run is one run of a scenario, with one guard.
@@ -90,6 +93,9 @@ func (r Run) spec() cluster.Spec {
 		s.Nodes = append(s.Nodes, cluster.NodeSpec{Name: n, Persistence: r.Scenario.Nodes.Persistence})
 	}
 	s.Nodes = append(s.Nodes, r.resourceNode())
+	for i := range s.Nodes {
+		s.Nodes[i].Clock = slices.Contains(r.Scenario.Clocks(), s.Nodes[i].Name)
+	}
 	for _, h := range r.hosts() {
 		s.Hosts = append(s.Hosts, cluster.HostSpec{Name: h, Command: r.Scenario.Lock.Command, Dir: r.Dir})
 	}

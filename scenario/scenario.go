@@ -23,8 +23,9 @@ type Scenario struct {
 	// Worlds are those in which it makes sense: local, sim. Both where absent.
 	Worlds []string `yaml:"worlds,omitempty"`
 
-	Lock     Lock     `yaml:"lock"`
-	Nodes    Nodes    `yaml:"nodes,omitempty"`
+	Lock  Lock  `yaml:"lock"`
+	Nodes Nodes `yaml:"nodes,omitempty"`
+	// Hosts is how many lock clients there are, 1 to 50: w1, w2, …
 	Hosts    int      `yaml:"hosts"`
 	Workload Workload `yaml:"workload"`
 	// Resource is what keeps the counter: redis (the default) or postgres.
@@ -60,8 +61,10 @@ type Scenario struct {
 
 // Lock is the lock system and its settings.
 type Lock struct {
-	System string         `yaml:"system"`
-	TTL    locks.Duration `yaml:"ttl"`
+	// System is one of the lock systems below, or external.
+	System string `yaml:"system"`
+	// TTL is the lease, in whole milliseconds.
+	TTL locks.Duration `yaml:"ttl"`
 	// Watchdog extends the lease every third of the TTL while the lock is held.
 	Watchdog bool `yaml:"watchdog,omitempty"`
 	// Command and NodeCount are for the system external: the host program, and
@@ -97,6 +100,7 @@ type Workload struct {
 
 // Expect is what must come out of a run.
 type Expect struct {
+	// Outcome is safe, violated or inconclusive; any, of a hammer.
 	Outcome string `yaml:"outcome" json:"outcome"`
 	// Findings must all be found, contained ones too. "double-grant/state-loss"
 	// also asks for the cause. Others that decide the outcome are unexpected
@@ -150,6 +154,17 @@ func (s *Scenario) Proofs() int {
 		}
 	}
 	return n
+}
+
+// Clocks are the nodes whose clocks its faults set.
+func (s *Scenario) Clocks() []string {
+	var nodes []string
+	for _, f := range s.Faults {
+		if k, ok := faults.Find(f.Kind); ok && k.Clock {
+			nodes = append(nodes, f.Nodes...)
+		}
+	}
+	return nodes
 }
 
 // NodeCount is how many lock nodes the scenario needs.

@@ -1,12 +1,14 @@
 #!/bin/sh
 # Installs the programs that runs on real servers need, where they are missing:
-# redis-server (all runs) and python3 (the example of an external host).
+# redis-server (all runs), libfaketime (clock faults) and python3 (the example of
+# an external host).
 # Says what it does; needs root or sudo only if something is missing.
 set -eu
 
 missing=
 command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 command -v python3 >/dev/null 2>&1 || missing="$missing python3"
+ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 || missing="$missing libfaketime"
 [ -z "$missing" ] && exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then

@@ -32,8 +32,8 @@ func Inventory(ctx context.Context) []Part {
 		redis,
 		program(ctx, "redis-sentinel", "runs with a failover; not used yet", "apt-get install redis-sentinel", "--version"),
 		program(ctx, "python3", "the example host in examples/hosts/", "apt-get install python3", "--version"),
-		{Name: "libfaketime", For: "clock faults on real servers; not used yet", Get: "apt-get install libfaketime",
-			Found: glob("/usr/lib/*/faketime/libfaketimeMT.so.1")},
+		{Name: "libfaketime", For: "clock faults on real servers; without it clocks jump by shifting TTLs, and have no rate",
+			Get: "apt-get install libfaketime", Found: findFaketime().lib},
 		postgres,
 	}
 }

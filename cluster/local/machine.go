@@ -27,10 +27,11 @@ type Machine struct {
 	// unless it is set before the first Up.
 	NewHost func(name string, stdin io.WriteCloser, stdout io.Reader, events func(host.Event)) host.Host
 
-	work  *workdir
-	spawn *spawner
-	toxi  *toxi
-	swept Swept
+	work   *workdir
+	spawn  *spawner
+	toxi   *toxi
+	swept  Swept
+	clocks clockMeans
 
 	template pgTemplate
 
@@ -58,6 +59,10 @@ func openIn(base string) (*Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the own executable, which is the built-in host, too: %w", err)
 	}
+	clocks, err := findClockMeans()
+	if err != nil {
+		return nil, err
+	}
 	if err := makeBase(base); err != nil {
 		return nil, err
 	}
@@ -66,7 +71,7 @@ func openIn(base string) (*Machine, error) {
 		NewHost: func(name string, in io.WriteCloser, out io.Reader, events func(host.Event)) host.Host {
 			return host.NewClient(name, in, out, events)
 		},
-		clusters: map[*Cluster]bool{},
+		clusters: map[*Cluster]bool{}, clocks: clocks,
 	}
 	var sweepErr error
 	m.swept, sweepErr = Sweep(base)
@@ -85,6 +90,9 @@ func openIn(base string) (*Machine, error) {
 
 // Swept says what Open has cleared away.
 func (m *Machine) Swept() Swept { return m.swept }
+
+// Clocks says how the clocks of nodes are set here.
+func (m *Machine) Clocks() string { return m.clocks.String() }
 
 // Dir is the work directory.
 func (m *Machine) Dir() string { return m.work.dir }

@@ -60,6 +60,13 @@ type node struct {
 	port  *port
 	proc  *proc // nil before the first start
 	runID string
+	// settable tells that the clock may be set. It is by libfaketime where there is
+	// a clock, and else by shifting TTLs.
+	settable bool
+	clock    *clock
+
+	synced synced    // by SyncNode
+	slow   *slowness // nil where it is as fast as it can
 }
 
 // open starts the node for the first time, on a port that is free.
@@ -99,12 +106,24 @@ func (n *node) start(ctx context.Context) error {
 	}
 	cmd := exec.Command(n.redis, n.args()...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = n.dir, out, out, environment(n.mark)
+	if n.clock != nil {
+		if cmd.Env, err = n.clock.prepare(cmd.Env); err != nil {
+			return fmt.Errorf("node %s: cannot prepare its clock: %w", n.name, err)
+		}
+	}
 	p, err := n.spawn.spawn("redis-server "+n.name, cmd)
 	if err != nil {
 		return err
 	}
 	n.proc = p
-	if err := n.awaitReady(ctx); err != nil {
+	if n.clock != nil {
+		defer removeShared(p.pid)
+	}
+	err = n.awaitReady(ctx)
+	if err == nil && n.clock != nil {
+		err = n.clock.calibrate(ctx, n.port.addr())
+	}
+	if err != nil {
 		n.proc.kill()
 		log := logSince(n.log, from)
 		if strings.Contains(log, "Address already in use") && !errors.Is(err, errPortTaken) {
@@ -125,7 +144,8 @@ func (n *node) args() []string {
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(n.port.number), "--protected-mode", "yes",
 		"--dir", n.dir, "--save", "", "--appendonly", aof, "--appendfsync", fsync,
 		"--databases", "1", "--daemonize", "no", "--loglevel", "notice", "--logfile", "",
-		"--enable-debug-command", "no",
+		// For DEBUG SLEEP: see slowness.
+		"--enable-debug-command", "local",
 		// The title would be written over the environment, where our mark is.
 		"--set-proc-title", "no",
 	}
@@ -164,13 +184,17 @@ func (n *node) info(ctx context.Context) (map[string]string, error) {
 	if _, err := ask(ctx, "", n.port.addr(), "PING"); err != nil { // LOADING refuses this
 		return nil, err
 	}
+	return parseInfo(text), nil
+}
+
+func parseInfo(text string) map[string]string {
 	info := map[string]string{}
 	for line := range strings.Lines(text) {
 		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			info[k] = v
 		}
 	}
-	return info, nil
+	return info
 }
 
 // close kills the server and gives the port free.
@@ -178,6 +202,10 @@ func (n *node) close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var err error
+	if n.slow != nil {
+		n.slow.end()
+		n.slow = nil
+	}
 	if n.proc != nil {
 		err = n.proc.end()
 	}
@@ -210,9 +238,13 @@ func newNode(m *Machine, c *Cluster, spec cluster.NodeSpec, redis string) *node 
 	if persist == "" {
 		persist = cluster.PersistNone
 	}
-	return &node{
-		name: spec.Name, redis: redis, persist: persist, mark: m.work.dir,
+	n := &node{
+		name: spec.Name, redis: redis, persist: persist, mark: m.work.dir, settable: spec.Clock,
 		dir: filepath.Join(c.dir, spec.Name), log: filepath.Join(c.logs, spec.Name+".log"),
 		spawn: m.spawn, reserve: reserve,
 	}
+	if spec.Clock && m.clocks.lib != "" {
+		n.clock = newClock(m.clocks, filepath.Join(n.dir, clockFile))
+	}
+	return n
 }

@@ -60,7 +60,7 @@ func playHarness() {
 	}
 	m.Command = play("host")
 	c, err := m.Up(context.Background(), cluster.Spec{
-		Nodes: []cluster.NodeSpec{{Name: "n1"}},
+		Nodes: []cluster.NodeSpec{{Name: "n1", Clock: true}},
 		Hosts: []cluster.HostSpec{{Name: "w1"}, {Name: "w2"}},
 	})
 	if err != nil {

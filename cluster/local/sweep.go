@@ -137,6 +137,11 @@ func (s *sweep) killAll(children []entry) {
 		}
 	}
 	s.await(waiting)
+	for _, e := range children {
+		if _, err := statOf(e.PID); err != nil { // no other has its pid by now
+			removeShared(e.PID)
+		}
+	}
 }
 
 // kill kills exactly the process of the entry. os.FindProcess holds on to a

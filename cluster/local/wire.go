@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// ask sends one command over a connection of its own and returns a simple or
-// bulk reply. It ends with ctx. from is the local address, or empty.
+// ask sends one command over a connection of its own and returns a simple,
+// bulk or integer reply. It ends with ctx. from is the local address, or empty.
 func ask(ctx context.Context, from, addr string, command ...string) (string, error) {
 	c, err := dialFrom(ctx, from, addr)
 	if err != nil {
@@ -25,10 +25,13 @@ func ask(ctx context.Context, from, addr string, command ...string) (string, err
 	if ctx.Err() != nil && err != nil {
 		err = ctx.Err()
 	}
+	if err == nil && len(reply) != 1 {
+		err = fmt.Errorf("unexpected reply %q", reply)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s at %s: %w", command[0], addr, err)
 	}
-	return reply, nil
+	return reply[0], nil
 }
 
 // dialFrom connects from a local address, or from any where it is empty.
@@ -40,32 +43,74 @@ func dialFrom(ctx context.Context, from, addr string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp4", addr)
 }
 
-func exchange(c net.Conn, command []string) (string, error) {
+// encode is a command as it goes over the wire.
+func encode(command []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(command))
 	for _, w := range command {
 		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
 	}
-	if _, err := io.WriteString(c, b.String()); err != nil {
-		return "", err
+	return b.String()
+}
+
+// exchange sends a command and reads its reply: a simple or bulk string, or a flat
+// list of these.
+func exchange(c net.Conn, command []string) ([]string, error) {
+	if _, err := io.WriteString(c, encode(command)); err != nil {
+		return nil, err
 	}
 	br := bufio.NewReader(c)
-	line, err := br.ReadString('\n')
-	if err != nil {
-		return "", err
+	line, err := readLine(br)
+	if n, list := strings.CutPrefix(line, "*"); list && err == nil {
+		return readList(br, n)
 	}
-	line = strings.TrimRight(line, "\r\n")
+	if err != nil {
+		return nil, err
+	}
+	one, err := readString(br, line)
+	return []string{one}, err
+}
+
+func readLine(br *bufio.Reader) (string, error) {
+	line, err := br.ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+func readList(br *bufio.Reader, length string) ([]string, error) {
+	n, err := strconv.Atoi(length)
+	if err != nil {
+		return nil, fmt.Errorf("unexpected reply %q", "*"+length)
+	}
+	var list []string
+	for range n {
+		line, err := readLine(br)
+		if err != nil {
+			return nil, err
+		}
+		one, err := readString(br, line)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// readString reads what its first line begins.
+func readString(br *bufio.Reader, line string) (string, error) {
 	switch {
-	case strings.HasPrefix(line, "+"):
+	case strings.HasPrefix(line, "+"), strings.HasPrefix(line, ":"):
 		return line[1:], nil
 	case strings.HasPrefix(line, "$"):
 		n, err := strconv.Atoi(line[1:])
 		if err != nil || n < 0 {
 			return "", fmt.Errorf("unexpected reply %q", line)
 		}
-		body := make([]byte, n)
-		_, err = io.ReadFull(br, body)
-		return string(body), err
+		body := make([]byte, n+len("\r\n"))
+		if _, err := io.ReadFull(br, body); err != nil {
+			return "", err
+		}
+		return string(body[:n]), nil
 	}
 	return "", fmt.Errorf("unexpected reply %q", line)
 }

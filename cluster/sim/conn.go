@@ -84,7 +84,10 @@ func (c *client) do(ctx context.Context, args ...any) (any, error) {
 			return nil, err
 		}
 		if err = c.carry(ctx, m); err == nil {
-			return value(m.reply)
+			var v any
+			if v, err = value(m.reply); err == nil || !passing(err) {
+				return v, err
+			}
 		}
 		if errors.Is(err, errKilled) || ctx.Err() != nil && !isNet(err) {
 			return nil, err
@@ -92,6 +95,10 @@ func (c *client) do(ctx context.Context, args ...any) (any, error) {
 	}
 	return nil, err
 }
+
+// passing tells whether go-redis takes the error that a server answers for one
+// that will be over soon.
+func passing(err error) bool { return strings.HasPrefix(err.Error(), "READONLY ") }
 
 func isNet(err error) bool {
 	var n *netError

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4/redis"
+
+	"lockchaos/cluster/sim/node"
 )
 
 // How long a simulated server takes to start.
@@ -64,7 +66,7 @@ func (c *Cluster) PauseNode(_ context.Context, name string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.down || s.paused {
-		return "", errors.New("the node does not run")
+		return "", errNodeStopped
 	}
 	s.paused = true
 	return "simulated process state T", nil
@@ -79,7 +81,7 @@ func (c *Cluster) ResumeNode(_ context.Context, name string) (string, error) {
 	c.mu.Lock()
 	if s.down {
 		c.mu.Unlock()
-		return "", errors.New("the node does not run")
+		return "", errNodeStopped
 	}
 	s.paused = false
 	queue := s.queue
@@ -93,24 +95,32 @@ func (c *Cluster) ResumeNode(_ context.Context, name string) (string, error) {
 
 // CrashNode kills a node: all that waits there is lost.
 func (c *Cluster) CrashNode(_ context.Context, name string) (string, error) {
+	if _, err := c.kill(name, (*node.Node).Crash); err != nil {
+		return "", err
+	}
+	return "simulated process killed, connections refused", nil
+}
+
+// kill ends a node in one of two ways.
+func (c *Cluster) kill(name string, end func(*node.Node)) (*server, error) {
 	s, err := c.server(name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	c.mu.Lock()
 	if s.down {
 		c.mu.Unlock()
-		return "", errors.New("the node does not run")
+		return nil, errNodeStopped
 	}
 	s.down, s.paused = true, false
 	queue := s.queue
-	s.queue = nil
-	s.node.Crash()
+	s.queue, s.busy = nil, time.Time{}
+	end(s.node)
 	c.mu.Unlock()
 	for _, m := range queue {
 		after(m.link.odd.between(1, time.Millisecond), func() { m.finish(errClosed) })
 	}
-	return "simulated process killed, connections refused", nil
+	return s, nil
 }
 
 // StartNode starts a crashed node again.

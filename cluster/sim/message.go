@@ -41,8 +41,9 @@ type message struct {
 	reply any
 	err   error
 	done  chan struct{}
-	probe bool // the harness's own: not counted
-	over  bool // guarded by the link, as done is
+	probe bool      // the harness's own: not counted
+	over  bool      // guarded by the link, as done is
+	due   time.Time // of its turn at a slow server
 }
 
 func newMessage(l *link, args []any) *message {
@@ -98,7 +99,9 @@ type server struct {
 	node *node.Node
 
 	// guarded by the cluster's mutex
-	down   bool
-	paused bool
-	queue  []*message
+	down    bool
+	paused  bool
+	queue   []*message
+	latency time.Duration // of a slow one, for each command
+	busy    time.Time     // until when a slow one has commands to do
 }

@@ -32,12 +32,13 @@ var DefaultLatency = Latency{200 * time.Microsecond, 2200 * time.Microsecond}
 
 // Cluster is a simulated cluster.
 type Cluster struct {
-	seed    int64
-	spec    cluster.Spec
-	latency Latency
-	links   map[[2]string]*link      // by host and node
-	odd     map[string]*draws        // by host: for what the harness does in its name
-	gates   map[string][lanes]*draws // by host: when it was stopped
+	seed     int64
+	spec     cluster.Spec
+	latency  Latency
+	links    map[[2]string]*link      // by host and node
+	operator map[string]*link         // by node: nothing is ever done to these
+	odd      map[string]*draws        // by host: for what the harness does in its name
+	gates    map[string][lanes]*draws // by host: when it was stopped
 
 	commands sync.WaitGroup // under way
 	work     chan job       // one at a time: mu is held
@@ -53,7 +54,9 @@ var _ interface {
 	cluster.Cluster
 	cluster.HostControl
 	cluster.NodeControl
+	cluster.ClockControl
 	cluster.Commander
+	cluster.Conditions
 	cluster.Pacer
 } = (*Cluster)(nil)
 
@@ -62,7 +65,7 @@ func Up(spec cluster.Spec, latency Latency) *Cluster {
 	seed := spec.Seed
 	c := &Cluster{
 		seed: seed, spec: spec, latency: latency, links: map[[2]string]*link{}, odd: map[string]*draws{}, gates: map[string][lanes]*draws{},
-		servers: map[string]*server{}, hosts: map[string]*process{},
+		servers: map[string]*server{}, hosts: map[string]*process{}, operator: map[string]*link{},
 	}
 	c.work, c.worked = make(chan job), make(chan struct{})
 	go c.serve()
@@ -87,6 +90,12 @@ func Up(spec cluster.Spec, latency Latency) *Cluster {
 					cluster.Requests: draw("requests", h.Name, n.Name), cluster.Replies: draw("replies", h.Name, n.Name),
 				},
 			}
+		}
+	}
+	for _, n := range spec.Nodes {
+		c.operator[n.Name] = &link{
+			c: c, server: c.servers[n.Name], odd: draw("odd", "", n.Name),
+			ways: map[cluster.Direction]*draws{cluster.Requests: draw("requests", "", n.Name), cluster.Replies: draw("replies", "", n.Name)},
 		}
 	}
 	return c
@@ -187,10 +196,18 @@ func (c *Cluster) execute(m *message) (arrived bool, err error) {
 	case s.paused:
 		s.queue = append(s.queue, m)
 		return false, nil
+	case s.latency > 0:
+		c.enqueue(s, m)
+		return false, nil
 	}
+	c.run(s, m)
+	return true, nil
+}
+
+// run does a command. The cluster's mutex is held.
+func (c *Cluster) run(s *server, m *message) {
 	c.work <- job{s.node, m}
 	<-c.worked
-	return true, nil
 }
 
 // job is a command for a node.

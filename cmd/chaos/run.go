@@ -101,6 +101,7 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 		sim.Main(func(bubble func(func())) int {
 			batch.World, batch.Around, batch.Jobs = simWorld{}, bubble, 1
 			batch.Machine = results.ThisMachine("simulated")
+			batch.Machine.Clock = "simulated"
 			return finish(carry(ctx, batch, out))
 		})
 	}
@@ -114,6 +115,7 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 		return harness(err)
 	}
 	batch.World, batch.Machine = localWorld{machine}, results.ThisMachine(version)
+	batch.Machine.Clock = machine.Clocks()
 	without, err := withPostgres(ctx, machine, &batch, args)
 	if err != nil {
 		return harness(err)

@@ -119,9 +119,10 @@ func (n *Node) remember(key string) {
 	u.before[key] = old
 }
 
-// apply takes back what was written in the second of now.
-func (u *undo) apply(keys map[string]*entry, now time.Time) {
+// apply takes back what was written in the second of now, and counts the keys.
+func (u *undo) apply(keys map[string]*entry, now time.Time) (changed int) {
 	if u.second == now.Unix() {
+		changed = len(u.before)
 		for key, old := range u.before {
 			if old == nil {
 				delete(keys, key)
@@ -131,4 +132,5 @@ func (u *undo) apply(keys map[string]*entry, now time.Time) {
 		}
 	}
 	u.before = nil
+	return changed
 }

@@ -38,12 +38,13 @@ type Options struct {
 // Node is one simulated Redis node. Its methods are safe for concurrent use,
 // one command at a time. It has neither goroutines nor timers.
 type Node struct {
-	mu      sync.Mutex
-	options Options
-	clock   clock
-	up      bool
-	starts  int
-	runID   string
+	mu       sync.Mutex
+	options  Options
+	clock    clock
+	up       bool
+	starts   int
+	readOnly bool // a replica
+	runID    string
 
 	now     int64     // ms on the node's clock, fixed during one command
 	real    time.Time // of the same instant
@@ -115,6 +116,9 @@ func (n *Node) dispatch(argv []string) any {
 	if !c.takes(len(argv)) {
 		return errArity(c.name)
 	}
+	if n.refuses(c) {
+		return errReadOnlyReplica
+	}
 	return c.run(n, argv)
 }
 
@@ -151,7 +155,7 @@ func (n *Node) crash() {
 	if !n.up {
 		return
 	}
-	n.up = false
+	n.up, n.readOnly = false, false
 	n.scripts = nil
 	if n.options.Persistence == PersistNone {
 		n.keys = map[string]*entry{}
@@ -160,14 +164,19 @@ func (n *Node) crash() {
 
 // PowerLoss is a Crash that takes the page cache with it: of an append-only
 // file that is synced every second, what was written since the last whole
-// second is lost. It also takes effect on a node that has crashed before.
-func (n *Node) PowerLoss() {
+// second is lost. It also takes effect on a node that has crashed before. It
+// returns how many keys are not what they were.
+func (n *Node) PowerLoss() (lost int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.options.Persistence == PersistNone {
+		lost = len(n.keys)
+	}
 	n.crash()
 	if n.options.Persistence == PersistEverySec {
-		n.undo.apply(n.keys, time.Now())
+		lost = n.undo.apply(n.keys, time.Now())
 	}
+	return lost
 }
 
 // Start starts a node that is down, under a new run id. On a node that is up

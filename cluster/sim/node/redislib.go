@@ -88,6 +88,8 @@ func (n *Node) scriptCommand(argv []string) any {
 		return Error("ERR Wrong number of args calling Redis command from script")
 	case c.noScript:
 		return Error("ERR This Redis command is not allowed from script")
+	case n.refuses(c):
+		return errReadOnlyReplica
 	}
 	return c.run(n, argv)
 }

@@ -15,6 +15,7 @@ var serverCommands = []*command{
 	{name: "dbsize", arity: 1, run: doDBSize},
 	{name: "flushall", arity: -1, run: doFlush},
 	{name: "flushdb", arity: -1, run: doFlush},
+	{name: "replicaof", arity: 3, noScript: true, run: doReplicaOf},
 	{name: "wait", arity: 3, noScript: true, run: doWait},
 	{name: "publish", arity: 3, run: func(*Node, []string) any { return int64(0) }},
 	{name: "del", arity: -2, run: doDel},
@@ -41,7 +42,13 @@ func doTime(n *Node, _ []string) any {
 // doInfo answers the few lines that proofs and clients look at, whatever
 // section is asked for.
 func doInfo(n *Node, _ []string) any {
-	return "# Server\r\nredis_version:" + redisVersion + "\r\nrun_id:" + n.runID + "\r\n\r\n# Replication\r\nrole:master\r\n"
+	role := "master"
+	if n.readOnly {
+		role = "slave"
+	}
+	return "# Server\r\nredis_version:" + redisVersion + "\r\nrun_id:" + n.runID +
+		"\r\n\r\n# Memory\r\nnumber_of_cached_scripts:" + strconv.Itoa(len(n.scripts)) +
+		"\r\n\r\n# Replication\r\nrole:" + role + "\r\n"
 }
 
 func doDBSize(n *Node, _ []string) any {

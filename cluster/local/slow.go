@@ -1,0 +1,191 @@
+package local
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"lockchaos/cluster"
+)
+
+var _ cluster.SpeedControl = (*Cluster)(nil)
+
+// slowness keeps a server busy. Redis does one command at a time: two
+// connections send DEBUG SLEEP, each again as soon as it has its answer, so that
+// one of them is always under way and the other next.
+//
+//	hog 1   sleep ──────┐         ┌ sleep ──────┐
+//	hog 2        (waits)└ sleep ──┘      (waits)└ sleep ─
+//	client        PING ───────────► PONG
+//
+// A command that comes in the middle of one waits for its end and for the next,
+// in one turn of the server's loop: between one and two of them, whatever the
+// machine does. It needs no processor, and nothing of the process itself is
+// touched, so that another fault can stop or kill it.
+type slowness struct {
+	latency time.Duration
+	stop    context.CancelFunc
+	hogs    sync.WaitGroup
+}
+
+const hogs = 2
+
+func newSlowness(addr string, latency time.Duration) *slowness {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &slowness{latency: latency, stop: cancel}
+	for range hogs {
+		s.hogs.Go(func() { s.hog(ctx, addr) })
+	}
+	return s
+}
+
+func (s *slowness) end() {
+	s.stop()
+	s.hogs.Wait()
+}
+
+// hog keeps the server busy until ctx ends, a server that was started again, too.
+func (s *slowness) hog(ctx context.Context, addr string) {
+	for ctx.Err() == nil {
+		if c, err := dialRaw(ctx, addr); err == nil {
+			for err == nil {
+				_, err = c.do("DEBUG", "SLEEP", seconds(s.latency))
+			}
+			c.close()
+		}
+		_ = wait(ctx, tick) // it is down, or ctx has ended
+	}
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+// SlowNode makes a node slow. It is slow for all: for operators, too.
+func (c *Cluster) SlowNode(ctx context.Context, name string, latency time.Duration) (string, error) {
+	var addr string
+	_, err := c.withNode(name, func(n *node) (string, error) {
+		if n.slow != nil {
+			return "", fmt.Errorf("node %s is slow already", name)
+		}
+		addr = n.port.addr()
+		if reply, err := ask(ctx, "", addr, "DEBUG", "SLEEP", seconds(latency)); err != nil || reply != "OK" {
+			return "", fmt.Errorf("node %s: DEBUG SLEEP: %q, %w", name, reply, err)
+		}
+		n.slow = newSlowness(addr, latency)
+		return "", nil
+	})
+	if err != nil {
+		return "", err
+	}
+	median, err := medianPing(ctx, addr)
+	if err != nil {
+		return "", fmt.Errorf("node %s: %w", name, err)
+	}
+	if median < latency {
+		return "", fmt.Errorf("node %s: PING took %s at the median, expected %s or more", name, median, latency)
+	}
+	return fmt.Sprintf("PING took %s at the median of %d", median.Round(time.Millisecond/10), pings), nil
+}
+
+// HurryNode lets a node be as fast as it can.
+func (c *Cluster) HurryNode(ctx context.Context, name string) (string, error) {
+	var addr string
+	var slow *slowness
+	_, err := c.withNode(name, func(n *node) (string, error) {
+		addr, slow = n.port.addr(), n.slow
+		n.slow = nil
+		return "", nil
+	})
+	if err != nil {
+		return "", err
+	}
+	var median time.Duration
+	if slow == nil {
+		median, err = medianPing(ctx, addr)
+	} else {
+		slow.end()
+		median, err = hurried(ctx, addr, slow.latency)
+	}
+	if err != nil {
+		return "", fmt.Errorf("node %s: %w", name, err)
+	}
+	return fmt.Sprintf("PING took %s at the median of %d", median.Round(10*time.Microsecond), pings), nil
+}
+
+// hurried wants PINGs to take half the latency at most, soon.
+func hurried(ctx context.Context, addr string, latency time.Duration) (time.Duration, error) {
+	const within = 3 * time.Second
+	end := time.Now().Add(within)
+	for {
+		median, err := medianPing(ctx, addr)
+		switch {
+		case err != nil || median <= latency/2:
+			return median, err
+		case time.Now().After(end):
+			return 0, fmt.Errorf("PING still takes %s at the median, expected %s or less", median, latency/2)
+		}
+	}
+}
+
+// pings is how many a median is of.
+const pings = 5
+
+func medianPing(ctx context.Context, addr string) (time.Duration, error) {
+	c, err := dialRaw(ctx, addr)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	var took []time.Duration
+	for i := range pings + 1 {
+		start := time.Now()
+		if _, err := c.do("PING"); err != nil {
+			return 0, fmt.Errorf("PING at %s: %w", addr, err)
+		}
+		if i > 0 { // the first has the connecting in it
+			took = append(took, time.Since(start))
+		}
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}
+
+// rawConn is a connection that ends with a context.
+type rawConn struct {
+	net.Conn
+	in   *bufio.Reader
+	stop func() bool
+}
+
+func dialRaw(ctx context.Context, addr string) (*rawConn, error) {
+	d := net.Dialer{}
+	c, err := d.DialContext(ctx, "tcp4", addr)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
+	return &rawConn{c, bufio.NewReader(c), stop}, nil
+}
+
+func (c *rawConn) close() {
+	c.stop()
+	_ = c.Close() // nothing is lost
+}
+
+// do sends a command whose reply is one line.
+func (c *rawConn) do(command ...string) (string, error) {
+	if _, err := io.WriteString(c, encode(command)); err != nil {
+		return "", err
+	}
+	line, err := c.in.ReadString('\n')
+	if err == nil && !strings.HasPrefix(line, "+") {
+		err = fmt.Errorf("unexpected reply %q", line)
+	}
+	return line, err
+}
