@@ -429,7 +429,7 @@ func TestPostgresShutOut(t *testing.T) {
 		}
 		return
 	}
-	if err == nil || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), "drwx------") {
+	if !errors.Is(err, ErrPostgresShut) || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), "drwx------") {
 		t.Error(err)
 	}
 }

@@ -21,6 +21,10 @@ import (
 var ErrNoPostgres = errors.New("PostgreSQL was not found: install it (apt-get install postgresql), " +
 	"or name the directory of its programs initdb and postgres in " + postgresVariable)
 
+// ErrPostgresShut is wrapped by the error of Up and PreparePostgres when there is
+// a PostgreSQL, and it cannot run as this machine is set up.
+var ErrPostgresShut = errors.New("PostgreSQL cannot run here")
+
 // postgresVariable names the environment variable that is looked at before all else.
 const postgresVariable = "LOCKCHAOS_POSTGRES_BIN"
 
@@ -97,7 +101,7 @@ func servant() (*syscall.Credential, error) {
 	}
 	u, err := user.Lookup(postgresUser)
 	if err != nil {
-		return nil, fmt.Errorf("PostgreSQL does not run as root, so it needs a user %q (packages of it make one): %w", postgresUser, err)
+		return nil, fmt.Errorf("%w: it does not run as root, so it needs a user %q (packages of it make one): %w", ErrPostgresShut, postgresUser, err)
 	}
 	uid, err := strconv.ParseUint(u.Uid, 10, 32)
 	if err != nil {
@@ -135,8 +139,8 @@ func letIn(to *syscall.Credential, ours ...string) error {
 			return err
 		}
 		if fi.Mode()&0o001 == 0 {
-			return fmt.Errorf("the user %s, as whom PostgreSQL runs, cannot go through %s (mode %s): set TMPDIR to a directory that all may go through",
-				postgresUser, dir, fi.Mode())
+			return fmt.Errorf("%w: the user %s, as whom it runs, cannot go through %s (mode %s): set TMPDIR to a directory that all may go through",
+				ErrPostgresShut, postgresUser, dir, fi.Mode())
 		}
 		if dir == filepath.Dir(dir) {
 			return nil

@@ -21,7 +21,7 @@ func twin(s *scenario.Scenario) string {
 }
 
 // withPostgres gets PostgreSQL ready where a scenario needs it. Where there is
-// none, what was named is an error, and the rest is left out of the batch;
+// none, or it cannot run, what was named is an error, and the rest is left out of the batch;
 // without says so, and how to get it.
 func withPostgres(ctx context.Context, m *local.Machine, b *runner.Batch, args []string) (without string, err error) {
 	needs := func(s *scenario.Scenario) bool {
@@ -34,7 +34,7 @@ func withPostgres(ctx context.Context, m *local.Machine, b *runner.Batch, args [
 	if err == nil {
 		err = m.PreparePostgres(ctx)
 	}
-	if !errors.Is(err, local.ErrNoPostgres) {
+	if !errors.Is(err, local.ErrNoPostgres) && !errors.Is(err, local.ErrPostgresShut) {
 		return "", err
 	}
 	var left, names []string
@@ -55,6 +55,6 @@ func withPostgres(ctx context.Context, m *local.Machine, b *runner.Batch, args [
 	if len(names) == 0 { // nothing else was asked for
 		return "", fmt.Errorf("%s: %w", strings.Join(left, ", "), err)
 	}
-	b.Scenarios = rest
+	b.Scenarios, b.Machine.Postgres = rest, ""
 	return fmt.Sprintf("\nLeft out, as they need PostgreSQL: %s\n  %v\n", strings.Join(left, ", "), err), nil
 }
