@@ -48,9 +48,23 @@ const (
 	RoleSentinel = "sentinel" // watches the master, and makes a replica the next one
 )
 
-// NodeSpec is one Redis node.
+// Kinds of server that a node runs.
+const (
+	KindRedis    = ""
+	KindPostgres = "postgres"
+)
+
+// How a Postgres node is logged in to. It asks for no password.
+const (
+	PostgresUser     = "postgres"
+	PostgresDatabase = "template1" // the only one it has
+)
+
+// NodeSpec is one node.
 type NodeSpec struct {
-	Name        string
+	Name string
+	// Kind is the server; the keys below are for Redis.
+	Kind        string
 	Role        string
 	Persistence string // PersistNone where empty
 	// Clock asks for a node whose clock can be set.
@@ -85,6 +99,14 @@ type Cluster interface {
 	// a node to another: a replica's way to its master, a Sentinel's to what it watches.
 	Link(host, node string) Link
 	Close() error
+}
+
+// Addressed is a cluster of real servers, for clients that are not of Redis.
+type Addressed interface {
+	// NodeAddr is where a node itself listens.
+	NodeAddr(node string) (string, error)
+	// LinkAddr is where a host finds a node.
+	LinkAddr(host, node string) (string, error)
 }
 
 // The controls return what was observed of their effect, as words for a
@@ -176,7 +198,8 @@ type Link interface {
 	Undelay(ctx context.Context, id string) error
 	// Reset breaks all open connections with a TCP reset and returns how many.
 	Reset(ctx context.Context) (int, error)
-	// Probe sends a PING over a connection of its own and returns its round trip.
+	// Probe sends a PING, or what is one to the node's server, over a connection
+	// of its own and returns its round trip.
 	// It ends with the context.
 	Probe(ctx context.Context) (time.Duration, error)
 	Counts() Counts

@@ -61,8 +61,10 @@ type Machine struct {
 	CPUs   int    `json:"cpus"`
 	Redis  string `json:"redis"`
 	// Clock is by what clocks are set; only of a run that sets one.
-	Clock   string            `json:"clock,omitempty"`
-	Modules map[string]string `json:"modules"`
+	Clock string `json:"clock,omitempty"`
+	// Postgres is absent where no run of the batch used it.
+	Postgres string            `json:"postgres,omitempty"`
+	Modules  map[string]string `json:"modules"`
 }
 
 // Commit is set when the program is linked (-ldflags -X), for builds without
@@ -73,6 +75,7 @@ var Commit string
 var modules = []string{
 	"github.com/go-redsync/redsync/v4", "github.com/redis/go-redis/v9",
 	"github.com/Shopify/toxiproxy/v2", "github.com/anishathalye/porcupine",
+	"github.com/jackc/pgx/v5",
 }
 
 // ThisMachine describes the machine; redis is what redis-server says of itself.

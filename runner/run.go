@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-redsync/redsync/v4/redis"
-
 	"lockchaos/cluster"
 	"lockchaos/faults"
 	"lockchaos/history"
@@ -73,11 +71,11 @@ func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
 		return fmt.Errorf("bring the servers up: %w", err)
 	}
 	defer c.Close()
-	resource, err := workloads.NewRedisResource(upCtx, r.Guard,
-		func(host string) redis.Pool { return c.Pool(host, cluster.Resource) }, c.Direct(cluster.Resource))
+	resource, done, err := r.resource(upCtx, c)
 	if err != nil {
 		return err
 	}
+	defer done()
 	rec, err := history.NewRecorder(out, r.header())
 	if err != nil {
 		return err
@@ -91,7 +89,7 @@ func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
 
 func (r Run) spec() cluster.Spec {
 	s := cluster.Spec{Name: r.Name, Seed: r.Seed, Logs: r.Logs}
-	s.Nodes = append(r.Scenario.NodeSpecs(), cluster.NodeSpec{Name: cluster.Resource, Persistence: cluster.PersistEverySec})
+	s.Nodes = append(r.Scenario.NodeSpecs(), r.resourceNode())
 	for i := range s.Nodes {
 		s.Nodes[i].Clock = slices.Contains(r.Scenario.Clocks(), s.Nodes[i].Name)
 	}

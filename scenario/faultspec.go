@@ -29,6 +29,7 @@ func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 		oneOf(path+".direction", f.Direction, directions),
 		s.validateTimes(path, f, kind),
 		s.validateTargets(path, f, kind),
+		s.validateResource(path, f, kind),
 	)
 }
 

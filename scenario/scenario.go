@@ -28,6 +28,8 @@ type Scenario struct {
 	// Hosts is how many lock clients there are, 1 to 50: w1, w2, …
 	Hosts    int      `yaml:"hosts"`
 	Workload Workload `yaml:"workload"`
+	// Resource is what keeps the counter: redis (the default) or postgres.
+	Resource string `yaml:"resource,omitempty"`
 	// Guards are the guards at the resource; each is a run of its own.
 	Guards []string `yaml:"guards"`
 	// Order makes steps wait for others: "w2 acquires after w1 acquired".
@@ -136,10 +138,19 @@ const (
 	Simulation = "sim"
 )
 
+// The servers that can be the resource.
+const (
+	ResourceRedis    = "redis"
+	ResourcePostgres = "postgres"
+)
+
 // RunsOn tells whether the scenario makes sense in a world.
 func (s *Scenario) RunsOn(world string) bool {
 	if s.Lock.System == locks.External && world == Simulation {
 		return false // a real program cannot live in virtual time
+	}
+	if s.Resource == ResourcePostgres && world == Simulation {
+		return false // nor can a real server
 	}
 	return len(s.Worlds) == 0 || slices.Contains(s.Worlds, world)
 }

@@ -27,6 +27,7 @@ var (
 	workloads   = []string{"counter"}
 	outcomes    = []string{string(checker.Safe), string(checker.Violated), string(checker.Inconclusive)}
 	persistence = []string{cluster.PersistNone, cluster.PersistEverySec, cluster.PersistAlways}
+	resources   = []string{ResourceRedis, ResourcePostgres}
 	directions  = []string{string(cluster.Requests), string(cluster.Replies), string(cluster.Both)}
 	// A run that proves nothing is an outcome; nobody expects it as a finding.
 	findings = slices.DeleteFunc(checker.IDs(), func(id string) bool { return id == checker.NoConclusion })
@@ -53,6 +54,7 @@ func (s *Scenario) defaults() {
 	}
 	set(&s.Workload.Discipline, history.Trusting)
 	set(&s.Nodes.Persistence, cluster.PersistNone)
+	set(&s.Resource, ResourceRedis)
 	set(&s.Control, string(checker.Safe))
 	if s.Name == "" {
 		s.Name = strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File))
@@ -121,6 +123,7 @@ func (s *Scenario) validate() *problem {
 	p := first(
 		must(nameForm.MatchString(s.Name), "name", "%q, expected small letters, digits, - and /", s.Name),
 		must(!strings.ContainsFunc(s.About, unicode.IsControl), "about", "%q, expected one line", s.About),
+		oneOf("resource", s.Resource, resources),
 		s.validateWorlds(),
 		s.validateLock(),
 		s.validateNodes(),
@@ -146,6 +149,7 @@ func (s *Scenario) validateWorlds() *problem {
 		if p := first(
 			oneOf(path, w, []string{Local, Simulation}),
 			must(s.Lock.System != locks.External || w != Simulation, path, "an external host is a real program, it cannot run in the simulation"),
+			must(s.Resource != ResourcePostgres || w != Simulation, path, "a PostgreSQL resource is a real server, it cannot run in the simulation; redis can"),
 		); p != nil {
 			return p
 		}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the programs that runs on real servers need, where they are missing:
-# redis-server (all runs), libfaketime (clock faults) and python3 (the example of
-# an external host).
+# redis-server (all runs), libfaketime (clock faults), postgresql (PostgreSQL as
+# the resource) and python3 (the example of an external host).
 # Says what it does; needs root or sudo only if something is missing.
 set -eu
 
@@ -9,6 +9,9 @@ missing=
 command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 command -v python3 >/dev/null 2>&1 || missing="$missing python3"
 ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 || missing="$missing libfaketime"
+# Debian keeps the programs of PostgreSQL off PATH, in a directory for each version.
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 ||
+	missing="$missing postgresql"
 [ -z "$missing" ] && exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then
@@ -24,6 +27,20 @@ if [ "$(id -u)" -ne 0 ]; then
 	sudo=sudo
 fi
 echo "installing:$missing"
+# Debian's package makes a database cluster and starts it, unless this file, which
+# it leaves alone where it is there already, says no. The project makes its own.
+conf=/etc/postgresql-common/createcluster.conf
+case $missing in
+*postgresql*)
+	if [ -e "$conf" ]; then
+		echo "$conf is there already and stays as it is"
+	else
+		echo "writing $conf: no database cluster is made or started by the package"
+		$sudo mkdir -p "${conf%/*}"
+		echo "create_main_cluster = false" | $sudo tee "$conf" >/dev/null
+	fi
+	;;
+esac
 export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -q
 # The servers that the project needs are its own: no system service is started.

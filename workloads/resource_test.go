@@ -74,7 +74,7 @@ var stories = []struct {
 }
 
 // play does a story and tells it, with the ledger.
-func play(t *testing.T, r *workloads.RedisResource, steps []string) string {
+func play(t *testing.T, r workloads.Resource, steps []string) string {
 	t.Helper()
 	var b strings.Builder
 	versions := map[string]int64{}

@@ -15,6 +15,9 @@ import (
 // more, even if it has been on its way. An id can be in force once.
 func (l *Link) Apply(ctx context.Context, id string, r cluster.Rule) error {
 	nr, err := newRule(id, r)
+	if err == nil && nr.names != nil && !l.speaks.commands {
+		err = fmt.Errorf("commands are those of Redis, and the node is a %s server", l.speaks.name)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: rule %q: %w", l.title, id, err)
 	}

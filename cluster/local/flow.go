@@ -62,7 +62,7 @@ func (f *flow) admit(c *stream.StreamChunk, rs *ruleSet) {
 		}
 		f.lose(len(f.head) + len(c.Data))
 		f.head, f.fresh = nil, false
-	case f.dir == replies:
+	case f.dir == replies || !f.link.speaks.commands:
 		f.judgeNew(piece{chunk: c}, rs)
 	default:
 		f.cutRequests(c, rs)

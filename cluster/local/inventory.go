@@ -24,14 +24,17 @@ func Inventory(ctx context.Context) []Part {
 	if path, err := findRedis(); err == nil {
 		redis.Found = firstLine(ctx, path, "--version")
 	}
+	postgres := Part{Name: "postgres", For: "scenarios with resource: postgres, real servers only", Get: "apt-get install postgresql"}
+	if dir, err := findPostgres(); err == nil {
+		postgres.Found = firstLine(ctx, filepath.Join(dir, "postgres"), "--version")
+	}
 	return []Part{
 		redis,
 		program(ctx, "redis-sentinel", "runs with a failover; not used yet", "apt-get install redis-sentinel", "--version"),
 		program(ctx, "python3", "the example host in examples/hosts/", "apt-get install python3", "--version"),
 		{Name: "libfaketime", For: "clock faults on real servers; without it clocks jump by shifting TTLs, and have no rate",
 			Get: "apt-get install libfaketime", Found: findFaketime().lib},
-		{Name: "postgres", For: "PostgreSQL as the resource; not used yet", Get: "apt-get install postgresql",
-			Found: glob("/usr/lib/postgresql/*/bin/postgres")},
+		postgres,
 	}
 }
 

@@ -34,6 +34,7 @@ type Link struct {
 	proxy    *toxiproxy.Proxy
 	toxi     *toxi
 	listener net.Listener
+	speaks   protocol
 
 	rules  atomic.Pointer[ruleSet]
 	counts counts
@@ -66,13 +67,13 @@ type counts struct {
 }
 
 // newLink opens a link on a port of its own.
-func newLink(ctx context.Context, t *toxi, name, title, upstream string) (*Link, error) {
+func newLink(ctx context.Context, t *toxi, name, title, upstream string, speaks protocol) (*Link, error) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot listen on a free port of 127.0.0.1: %w", title, err)
 	}
 	l := &Link{
-		name: name, title: title, upstream: upstream, toxi: t, listener: ln,
+		name: name, title: title, upstream: upstream, toxi: t, listener: ln, speaks: speaks,
 		control: make(chan struct{}, 1), conns: map[*conn]bool{}, delays: map[string]delay{},
 	}
 	l.living, l.die = context.WithCancel(context.Background())

@@ -27,9 +27,10 @@ type Cluster struct {
 	dir     string
 	logs    string
 
-	nodes map[string]*node // not changed after Up
-	links map[pair]*Link   // not changed after Up
-	pools pools
+	nodes    map[string]*node   // not changed after Up
+	postgres map[string]*pgNode // not changed after Up
+	links    map[pair]*Link     // not changed after Up
+	pools    pools
 
 	// Where nodes have to do with each other; not changed after Up.
 	entrances map[string]*entrance
@@ -62,7 +63,8 @@ func (m *Machine) Up(ctx context.Context, spec cluster.Spec) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{
-		machine: m, spec: spec, nodes: map[string]*node{}, links: map[pair]*Link{}, hosts: map[string]*hostProc{},
+		machine: m, spec: spec, nodes: map[string]*node{}, postgres: map[string]*pgNode{},
+		links: map[pair]*Link{}, hosts: map[string]*hostProc{},
 		entrances: map[string]*entrance{}, sources: map[string]netip.Addr{},
 	}
 	if err := m.enter(c); err != nil {
@@ -91,11 +93,17 @@ func (c *Cluster) up(ctx context.Context, redis string) error {
 	}
 	var nodes []*node
 	for _, s := range c.spec.Nodes {
+		if s.Kind == cluster.KindPostgres {
+			continue
+		}
 		n := newNode(c.machine, c, s, redis)
 		c.nodes[s.Name] = n
 		nodes = append(nodes, n)
 	}
 	if err := each(nodes, func(n *node) error { return n.open(ctx) }); err != nil {
+		return err
+	}
+	if err := c.upPostgres(ctx); err != nil {
 		return err
 	}
 	if err := c.upLinks(ctx); err != nil {
@@ -116,7 +124,11 @@ func (c *Cluster) upLinks(ctx context.Context) error {
 	return each(pairs, func(p pair) error {
 		name := fmt.Sprintf("%s.%s.%s", c.id, p.host, p.node)
 		title := fmt.Sprintf("link %s→%s", p.host, p.node)
-		l, err := newLink(ctx, c.machine.toxi, name, title, c.nodes[p.node].port.addr())
+		addr, err := c.NodeAddr(p.node)
+		if err != nil {
+			return err
+		}
+		l, err := newLink(ctx, c.machine.toxi, name, title, addr, c.speaks(p.node))
 		if err != nil {
 			return err
 		}
@@ -166,6 +178,10 @@ func validate(spec cluster.Spec) error {
 		if err := check("node", n.Name); err != nil {
 			return err
 		}
+		if n.Kind != cluster.KindRedis && n.Kind != cluster.KindPostgres {
+			return fmt.Errorf("cluster %q: node %s: unknown kind %q: use %s, or none for Redis",
+				spec.Name, n.Name, n.Kind, cluster.KindPostgres)
+		}
 		if !slices.Contains(persist, n.Persistence) {
 			return fmt.Errorf("cluster %q: node %s: unknown persistence %q: use one of %s",
 				spec.Name, n.Name, n.Persistence, strings.Join(persist[1:], ", "))
@@ -209,12 +225,18 @@ func (c *Cluster) Pool(host, node string) redis.Pool {
 	if !ok {
 		return noPool{c.unknown(host, node)}
 	}
+	if err := c.noRedis(node); err != nil {
+		return noPool{err}
+	}
 	return c.pools.get(l.Addr())
 }
 
 // Direct reaches a node past all links.
 func (c *Cluster) Direct(node string) redis.Pool {
 	addr, err := c.NodeAddr(node)
+	if err == nil {
+		err = c.noRedis(node)
+	}
 	if err != nil {
 		return noPool{err}
 	}
@@ -223,6 +245,9 @@ func (c *Cluster) Direct(node string) redis.Pool {
 
 // NodeAddr is the address of a node itself. It stays over restarts.
 func (c *Cluster) NodeAddr(name string) (string, error) {
+	if _, ok := c.postgres[name]; ok {
+		return c.withPostgres(name, func(n *pgNode) (string, error) { return n.port.addr(), nil })
+	}
 	return c.withNode(name, func(n *node) (string, error) { return n.port.addr(), nil })
 }
 
@@ -254,7 +279,9 @@ func (c *Cluster) close() error {
 	links := slices.Collect(maps.Values(c.links))
 	all = errors.Join(all, concurrently(links, func(l *Link) error { return l.close(ctx) }))
 	nodes := slices.Collect(maps.Values(c.nodes))
-	all = errors.Join(all, concurrently(nodes, (*node).close), os.RemoveAll(c.dir))
+	all = errors.Join(all, concurrently(nodes, (*node).close))
+	servers := slices.Collect(maps.Values(c.postgres))
+	all = errors.Join(all, concurrently(servers, (*pgNode).close), os.RemoveAll(c.dir))
 	c.machine.leave(c)
 	return all
 }

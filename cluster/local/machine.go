@@ -33,6 +33,8 @@ type Machine struct {
 	swept  Swept
 	clocks clockMeans
 
+	template pgTemplate
+
 	mu       sync.Mutex
 	clusters map[*Cluster]bool
 	serial   int

@@ -15,7 +15,11 @@ func TestMain(m *testing.M) {
 		part()
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if m, err := postgresMachine(); err == nil && m.Close() != nil {
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // deadline is far beyond what anything here takes.

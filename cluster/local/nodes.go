@@ -19,6 +19,9 @@ var (
 // Command sends a command to a node past all links.
 func (c *Cluster) Command(ctx context.Context, name string, args ...any) (any, error) {
 	addr, err := c.NodeAddr(name)
+	if err == nil {
+		err = c.noRedis(name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -34,16 +37,25 @@ func (c *Cluster) Command(ctx context.Context, name string, args ...any) (any, e
 
 // PauseNode stops a node with SIGSTOP.
 func (c *Cluster) PauseNode(ctx context.Context, name string) (string, error) {
+	if _, ok := c.postgres[name]; ok {
+		return c.withPostgres(name, func(n *pgNode) (string, error) { return n.pause(ctx) })
+	}
 	return c.withNode(name, func(n *node) (string, error) { return n.proc.pause(ctx) })
 }
 
 // ResumeNode lets a node go on with SIGCONT.
 func (c *Cluster) ResumeNode(ctx context.Context, name string) (string, error) {
+	if _, ok := c.postgres[name]; ok {
+		return c.withPostgres(name, func(n *pgNode) (string, error) { return n.resume(ctx) })
+	}
 	return c.withNode(name, func(n *node) (string, error) { return n.proc.resume(ctx) })
 }
 
 // CrashNode kills a node with SIGKILL. Its port stays its own and refuses.
 func (c *Cluster) CrashNode(ctx context.Context, name string) (string, error) {
+	if _, ok := c.postgres[name]; ok {
+		return c.withPostgres(name, func(n *pgNode) (string, error) { return n.crash(ctx) })
+	}
 	return c.withNode(name, func(n *node) (string, error) {
 		proof, err := n.proc.crash(ctx)
 		if err != nil {
@@ -59,6 +71,9 @@ func (c *Cluster) CrashNode(ctx context.Context, name string) (string, error) {
 
 // StartNode starts a node that has ended, on its old port and with its files.
 func (c *Cluster) StartNode(ctx context.Context, name string) (string, error) {
+	if _, ok := c.postgres[name]; ok {
+		return c.withPostgres(name, func(n *pgNode) (string, error) { return n.restart(ctx) })
+	}
 	return c.withNode(name, func(n *node) (string, error) {
 		if n.proc.exit() == "" {
 			return "", fmt.Errorf("node %s runs already (pid %d): crash it first", name, n.proc.pid)

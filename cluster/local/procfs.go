@@ -13,9 +13,10 @@ import (
 
 // procStat is what /proc/PID/stat says of a process or thread.
 type procStat struct {
-	state string // R running, S sleeping, T stopped, Z zombie, …
-	group int
-	start uint64 // in clock ticks since boot: with the pid, it names a process for good
+	state  string // R running, S sleeping, T stopped, Z zombie, …
+	parent int
+	group  int
+	start  uint64 // in clock ticks since boot: with the pid, it names a process for good
 }
 
 func readStat(path string) (procStat, error) {
@@ -29,6 +30,10 @@ func readStat(path string) (procStat, error) {
 	if len(f) < 20 {
 		return procStat{}, fmt.Errorf("%s: %d fields are too few", path, len(f))
 	}
+	parent, err := strconv.Atoi(f[1])
+	if err != nil {
+		return procStat{}, fmt.Errorf("%s: parent: %w", path, err)
+	}
 	group, err := strconv.Atoi(f[2])
 	if err != nil {
 		return procStat{}, fmt.Errorf("%s: process group: %w", path, err)
@@ -37,13 +42,22 @@ func readStat(path string) (procStat, error) {
 	if err != nil {
 		return procStat{}, fmt.Errorf("%s: start time: %w", path, err)
 	}
-	return procStat{state: f[0], group: group, start: start}, nil
+	return procStat{state: f[0], parent: parent, group: group, start: start}, nil
 }
 
 func statOf(pid int) (procStat, error) { return readStat(fmt.Sprintf("/proc/%d/stat", pid)) }
 
 // groupOf lists the processes of a group that are not zombies.
 func groupOf(pgid int) ([]int, error) {
+	return processes(func(st procStat) bool { return st.group == pgid })
+}
+
+// childrenOf lists the children of a process that are not zombies.
+func childrenOf(pid int) ([]int, error) {
+	return processes(func(st procStat) bool { return st.parent == pid })
+}
+
+func processes(want func(procStat) bool) ([]int, error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, err
@@ -54,7 +68,7 @@ func groupOf(pgid int) ([]int, error) {
 		if err != nil { // ended meanwhile
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && st.group == pgid && st.state != "Z" {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && want(st) && st.state != "Z" {
 			pids = append(pids, pid)
 		}
 	}

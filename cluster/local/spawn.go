@@ -59,7 +59,10 @@ func (s *spawner) run() {
 }
 
 func (s *spawner) fork(j spawnJob) (*proc, error) {
-	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if j.cmd.SysProcAttr == nil { // it may name a user to run as
+		j.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	j.cmd.SysProcAttr.Setpgid, j.cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 	if err := j.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start %s (%s): %w", j.what, j.cmd.Path, err)
 	}

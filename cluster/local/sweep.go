@@ -84,7 +84,7 @@ func (s *sweep) run() (dead bool, err error) {
 	if len(journal) > 0 {
 		s.killAll(journal[1:])
 	}
-	return true, os.RemoveAll(s.dir)
+	return true, errors.Join(s.release(), os.RemoveAll(s.dir))
 }
 
 // makerLives goes by the pid in the directory's name, for want of better.
@@ -117,8 +117,8 @@ func readJournal(path string) ([]entry, error) {
 	return list, nil
 }
 
-// killAll kills the children, and what runs in their groups with our mark in
-// its environment, and waits for their end.
+// killAll kills the children, what runs in their groups with our mark in its
+// environment, and the children of Postgres servers, and waits for their end.
 func (s *sweep) killAll(children []entry) {
 	groups := map[int]bool{}
 	var waiting []entry
@@ -131,7 +131,7 @@ func (s *sweep) killAll(children []entry) {
 			waiting = append(waiting, e)
 		}
 	}
-	for _, e := range s.marked(groups) {
+	for _, e := range append(s.marked(groups), s.servers()...) {
 		if s.kill(e) {
 			waiting = append(waiting, e)
 		}

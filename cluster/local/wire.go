@@ -14,11 +14,7 @@ import (
 // ask sends one command over a connection of its own and returns a simple,
 // bulk or integer reply. It ends with ctx. from is the local address, or empty.
 func ask(ctx context.Context, from, addr string, command ...string) (string, error) {
-	d := net.Dialer{}
-	if from != "" {
-		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
-	}
-	c, err := d.DialContext(ctx, "tcp4", addr)
+	c, err := dialFrom(ctx, from, addr)
 	if err != nil {
 		return "", fmt.Errorf("%s at %s: %w", command[0], addr, err)
 	}
@@ -36,6 +32,15 @@ func ask(ctx context.Context, from, addr string, command ...string) (string, err
 		return "", fmt.Errorf("%s at %s: %w", command[0], addr, err)
 	}
 	return reply[0], nil
+}
+
+// dialFrom connects from a local address, or from any where it is empty.
+func dialFrom(ctx context.Context, from, addr string) (net.Conn, error) {
+	d := net.Dialer{}
+	if from != "" {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
+	}
+	return d.DialContext(ctx, "tcp4", addr)
 }
 
 // encode is a command as it goes over the wire.
@@ -108,17 +113,4 @@ func readString(br *bufio.Reader, line string) (string, error) {
 		return string(body[:n]), nil
 	}
 	return "", fmt.Errorf("unexpected reply %q", line)
-}
-
-// Probe sends a PING through the link over a connection of its own.
-func (l *Link) Probe(ctx context.Context) (time.Duration, error) {
-	start := time.Now()
-	reply, err := ask(ctx, probeSource.String(), l.Addr(), "PING")
-	if err == nil && reply != "PONG" {
-		err = fmt.Errorf("unexpected reply %q to PING", reply)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s: probe: %w", l.title, err)
-	}
-	return time.Since(start), nil
 }

@@ -84,7 +84,7 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	for _, s := range list { // what was named is not left out in silence; a pattern takes what fits
 		if named := slices.Contains(args, s.Name) || slices.Contains(args, s.File); named && !s.RunsOn(f.on) {
-			return usage(fmt.Errorf("%s cannot run with --on %s, it is only for the world %s", s.Name, f.on, other(f.on)))
+			return usage(fmt.Errorf("%s cannot run with --on %s, it is only for the world %s%s", s.Name, f.on, other(f.on), twin(s)))
 		}
 	}
 	if f.jobs == 0 {
@@ -131,7 +131,13 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	batch.World, batch.Machine = localWorld{machine}, results.ThisMachine(version)
 	batch.Machine.Clock = machine.Clocks()
-	return carry(ctx, batch, out)
+	without, err := withPostgres(ctx, machine, &batch, args)
+	if err != nil {
+		return harness(err)
+	}
+	err = carry(ctx, batch, out)
+	fmt.Fprint(out, without)
+	return err
 }
 
 // carry carries a batch through and prints what came out.
