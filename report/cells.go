@@ -135,24 +135,8 @@ func decides(f checker.Finding) bool {
 	return !f.Contained
 }
 
-// telling are the findings in the order in which one of them is told: the
-// damage first, its cause after it.
-var telling = []string{
-	checker.LostUpdate, checker.StaleWrite, checker.DoubleGrant, checker.TokenRegression, checker.ForeignRelease,
-	checker.ForeignExtend, checker.SilentReacquire, checker.SilentLoss, checker.StaleHolder,
-}
-
 // Story is the one finding that tells best what happened, or nil.
-func Story(v *checker.Verdict) *checker.Finding {
-	for _, id := range telling {
-		for i := range v.Findings {
-			if f := &v.Findings[i]; f.ID == id && decides(*f) {
-				return f
-			}
-		}
-	}
-	return nil
-}
+func Story(v *checker.Verdict) *checker.Finding { return v.Story() }
 
 // Clean makes text that came from outside harmless on a terminal.
 func Clean(s string) string {
