@@ -161,18 +161,22 @@ func (s *storyteller) operation(e *history.Event, id string) {
 		}
 		s.add(pos(e), e.Seq, e.T, e.Host, e.Op, "%s %s", e.Host, words)
 	default:
-		words := fmt.Sprintf("calls %s", o.call.Do)
+		words := fmt.Sprintf("%s calls %s", e.Host, o.call.Do)
 		if !called {
-			words = fmt.Sprintf("%s is answered: %s", o.call.Do, map[history.Result]string{
-				history.OK: "done", history.Gone: "the lock is gone",
-			}[o.result()])
-			if o.result() != history.OK && o.result() != history.Gone {
-				words = fmt.Sprintf("%s ends: %s", o.call.Do, o.result())
-			}
-			words = "its " + words
+			words = fmt.Sprintf("the %s of %s is answered: %s", o.call.Do, e.Host, answer(o.result()))
 		}
-		s.add(pos(e), e.Seq, e.T, e.Host, e.Op, "%s: %s", e.Host, words)
+		s.add(pos(e), e.Seq, e.T, e.Host, e.Op, "%s", words)
 	}
+}
+
+func answer(r history.Result) string {
+	switch r {
+	case history.OK:
+		return "done"
+	case history.Gone:
+		return "the lock is gone"
+	}
+	return string(r)
 }
 
 func (s *storyteller) write(o *op) string {

@@ -158,7 +158,9 @@ func (r *record) window(t *Timeline, v *Verdict) {
 	switch {
 	case len(t.Moments) > 0:
 		from, to = t.Moments[0].T, t.Moments[len(t.Moments)-1].T
-		t.Why = "around what decides: " + v.Findings[t.Finding].Kind()
+		f := v.Findings[t.Finding]
+		to = max(to, min(f.At+f.Lasted, to+r.h.Header.TTL)) // an overlap, as far as it can be shown
+		t.Why = "around what decides: " + f.Kind()
 	case t.Closest != nil:
 		from, to = t.Closest.At, t.Closest.At
 		t.Why = "around the place where two beliefs came closest"

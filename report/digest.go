@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -53,7 +54,8 @@ type Cell struct {
 	// others are Unclear.
 	Rate    Rate
 	Unclear int
-	Answer  string // the outcome in words, with how often
+	Answer  string // the outcome in words, with who broke it
+	Often   string // the rate in words
 	Runs    []*Told
 	// Shown is the run that is told in full.
 	Shown *Told
@@ -64,16 +66,45 @@ type Told struct {
 	*results.Saved
 	Mark  string
 	Blame string // "" where nothing is decided
-	// Story tells the finding that decides, or that a guard held; "" without one.
+	// Story tells the finding that decides, or what a guard held off; "" without one.
 	Story string
 	// Rest are the other findings.
 	Rest []checker.Finding
 	Took time.Duration // 0 where the manifest does not say
 }
 
-// NewDigest takes in runs in the order in which they are to be told.
+// guards are the guards in the order in which they are told; others follow.
+var guards = []string{history.GuardNone, history.GuardFence, history.GuardFenceRead, history.GuardVersion, history.GuardAtomic}
+
+// inOrder keeps the scenarios in their order, and sorts the runs of each.
+func inOrder(runs []*results.Saved) []*results.Saved {
+	place := map[string]int{}
+	for _, s := range runs {
+		if _, ok := place[s.Scenario]; !ok {
+			place[s.Scenario] = len(place)
+		}
+	}
+	rank := func(s *results.Saved) int {
+		i := slices.Index(guards, s.Guard)
+		if i < 0 {
+			i = len(guards)
+		}
+		if s.Control {
+			i += 2 * len(guards)
+		}
+		return i
+	}
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b *results.Saved) int {
+		return cmp.Or(place[a.Scenario]-place[b.Scenario], rank(a)-rank(b), a.Trial-b.Trial)
+	})
+	return runs
+}
+
+// NewDigest takes in runs. Their scenarios are told in the order in which they come.
 func NewDigest(runs []*results.Saved) *Digest {
 	d := &Digest{}
+	runs = inOrder(runs)
 	told := map[*results.Assessment]*Told{}
 	var as []*results.Assessment
 	for _, s := range runs {
@@ -119,7 +150,7 @@ func newCell(x *cell, r row, column string, told map[*results.Assessment]*Told) 
 	c.Rate = NewRate(violated, len(c.Runs)-c.Unclear)
 	c.Shown = slices.MinFunc(c.Runs, func(a, b *Told) int { return a.urgency() - b.urgency() })
 	c.Mark = c.Shown.Mark
-	c.Answer = c.answer()
+	c.Answer, c.Often = c.answer(), c.often()
 	return c
 }
 
@@ -140,26 +171,22 @@ func (t *Told) urgency() int {
 	return 5
 }
 
-// answer says what came out, how often, who broke it.
+// answer says what came out, and who broke it.
 func (c *Cell) answer() string {
-	s := ""
-	switch {
-	case len(c.Runs) == 1 && c.Mark == string(checker.Violated):
-		s = "violated"
-	case len(c.Runs) == 1:
-		s = c.Mark
-	case c.Mark == string(checker.Violated):
-		s = fmt.Sprintf("violated in %s", c.Rate)
-	case c.Rate.Of > 0:
-		s = fmt.Sprintf("%s; violations in %s", c.Mark, c.Rate)
-	default:
-		s = c.Mark
+	if c.Shown.Blame == "" {
+		return c.Mark
 	}
-	if c.Unclear > 0 && len(c.Runs) > 1 {
+	return c.Mark + ", broken by: " + c.Shown.Blame
+}
+
+// often says in how many of the trials it was violated.
+func (c *Cell) often() string {
+	s := "violated in " + c.Rate.String()
+	if c.Rate.Of == 0 {
+		return "no trial proved anything"
+	}
+	if c.Unclear > 0 {
 		s += fmt.Sprintf("; %d more proved nothing", c.Unclear)
-	}
-	if c.Shown.Blame != "" {
-		s += ", broken by: " + c.Shown.Blame
 	}
 	return s
 }
@@ -218,6 +245,26 @@ func (d *Digest) ask() {
 	for _, q := range d.Questions {
 		q.Fence = q.fence()
 	}
+	slices.SortStableFunc(d.Questions, func(a, b *Question) int { return a.urgency() - b.urgency() })
+}
+
+// Quiet says that there is nothing to tell: all is safe, and nothing failed.
+func (q *Question) Quiet() bool { return q.urgency() == quiet }
+
+const quiet = 6 // more than any run's urgency
+
+// urgency orders questions by how much there is to tell.
+func (q *Question) urgency() int {
+	least := quiet
+	for _, c := range q.Cells {
+		switch u := c.Shown.urgency(); {
+		case c.Unexpected:
+			return -1
+		case u < 5:
+			least = min(least, u)
+		}
+	}
+	return least
 }
 
 // control takes in a run without the faults; the worst of them is told.

@@ -89,7 +89,7 @@ func markdownCell(b *strings.Builder, c *Cell) {
 	if c.Unexpected {
 		b.WriteString(" — **not as expected**")
 	}
-	b.WriteByte('\n')
+	fmt.Fprintf(b, " (%s)\n", md(c.Often))
 	if t.Story != "" {
 		fmt.Fprintf(b, "  <br>%s\n", md(t.Story))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -60,7 +61,7 @@ func percent(f float64) string {
 	case f >= 10:
 		return strconv.FormatFloat(f, 'f', 0, 64) + " %"
 	case f >= 1:
-		return strconv.FormatFloat(f, 'f', 1, 64) + " %"
+		return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") + " %"
 	}
 	return strconv.FormatFloat(f, 'g', 2, 64) + " %"
 }

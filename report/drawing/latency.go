@@ -23,7 +23,7 @@ func Latency(t *checker.Timeline) string {
 	c.open("svg", "xmlns", "http://www.w3.org/2000/svg", "class", "pic lat", "role", "img", "viewBox", fmt.Sprintf("0 0 %s %s", px(latWidth), px(high)),
 		"width", latWidth, "height", high, "aria-label", "how long operations took")
 	c.WriteString(">\n")
-	left, wide := gutter+34, latWidth-gutter-34-margin
+	left, wide := gutter, latWidth-gutter-margin
 	x := func(d time.Duration) float64 {
 		return left + wide*float64(min(max(d, 0), t.End))/float64(max(t.End, 1))
 	}
@@ -54,7 +54,6 @@ func (c *canvas) row(t *checker.Timeline, l checker.Latency, y float64, x func(t
 	for _, f := range t.Faults[:min(len(t.Faults), 60)] {
 		c.tag("rect", "x", x(f.From), "y", y, "width", max(x(f.To)-x(f.From), 1.6), "height", latTall, "class", "band")
 	}
-	c.text(gutter-22, y+latTall/2+4, "name end", l.Name)
 	every := math.Ceil((hi - lo) / 3)
 	for e := lo; e <= hi; e += every {
 		at := up(time.Duration(math.Pow(10, e)))
@@ -67,4 +66,5 @@ func (c *canvas) row(t *checker.Timeline, l checker.Latency, y float64, x func(t
 		c.titled(title, "rect", "x", x(b.From), "y", up(b.Max), "width", w, "height", y+latTall-up(b.Max), "class", "bar")
 		c.tag("rect", "x", x(b.From), "y", up(b.Median), "width", w, "height", y+latTall-up(b.Median), "class", "bar2")
 	}
+	c.text(from+2, y+14, "halo", l.Name)
 }

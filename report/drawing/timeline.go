@@ -183,7 +183,6 @@ func (p *picture) axis() {
 		p.tag("path", "d", "M"+px(x)+" "+px(y)+"v6", "class", "rule")
 		p.text(x, y+19, "mute mid", Time(d))
 	}
-	p.text(gutter-12, y+19, "mute end", "time")
 }
 
 // box gives the place of a stretch of time, if it is in the window.

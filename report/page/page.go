@@ -45,7 +45,21 @@ func Write(w io.Writer, d *report.Digest, base string) error {
 			}
 		}
 	}
+	slices.SortStableFunc(v.Cells, func(a, b *cellView) int { return control(a) - control(b) })
+	for _, q := range d.Questions {
+		if q.Quiet() && !v.Single && len(q.Cells) > 0 {
+			v.Quiet = append(v.Quiet, q)
+		}
+	}
 	return tmpl.Execute(w, v)
+}
+
+// control puts the controls behind what they are the controls of.
+func control(c *cellView) int {
+	if c.Shown.Control {
+		return 1
+	}
+	return 0
 }
 
 type view struct {
@@ -53,6 +67,7 @@ type view struct {
 	Base   string
 	Single bool
 	Cells  []*cellView
+	Quiet  []*report.Question // of which there is nothing to tell
 }
 
 type cellView struct {
@@ -109,11 +124,9 @@ func (v *view) run(t *report.Told, id string) *runView {
 	r.Story = []piece{{Words: t.Story}}
 	if tl := t.Timeline; tl != nil {
 		r.Moments = tl.Moments
-		r.Story = number(t.Story, tl.Moments)
+		r.Story = number(t, tl)
 		if len(tl.Hosts) > 0 && (v.Single || telling(t)) {
 			r.Timeline = template.HTML(drawing.Timeline(tl, id))
-		}
-		if len(tl.Latency) > 0 {
 			r.Latency = template.HTML(drawing.Latency(tl))
 		}
 	}
@@ -159,19 +172,31 @@ func (v *view) link(t *report.Told, name string) string {
 
 var instants = regexp.MustCompile(`\b(?:at|until) (-?[0-9.]+ ms)`)
 
-// number puts the numbers of moments behind the times in a story that are theirs.
-func number(story string, moments []checker.Moment) []piece {
+// number puts the numbers of moments behind the times in a story that are
+// theirs. Of moments at one time those come first that the story itself names.
+func number(t *report.Told, tl *checker.Timeline) []piece {
+	var named []int64
+	if v := t.Verdict; v != nil && tl.Finding >= 0 && tl.Finding < len(v.Findings) {
+		named = v.Findings[tl.Finding].Events
+	}
+	find := func(at string) int {
+		best := 0
+		for _, m := range tl.Moments {
+			if drawing.Time(m.T) == at && (best == 0 || slices.Contains(named, m.Seq)) {
+				best = m.N
+			}
+		}
+		return best
+	}
 	var pieces []piece
 	last := 0
-	for _, at := range instants.FindAllStringSubmatchIndex(story, -1) {
-		i := slices.IndexFunc(moments, func(m checker.Moment) bool { return drawing.Time(m.T) == story[at[2]:at[3]] })
-		if i < 0 {
-			continue
+	for _, at := range instants.FindAllStringSubmatchIndex(t.Story, -1) {
+		if n := find(t.Story[at[2]:at[3]]); n > 0 {
+			pieces = append(pieces, piece{Words: t.Story[last:at[3]]}, piece{N: n})
+			last = at[3]
 		}
-		pieces = append(pieces, piece{Words: story[last:at[3]]}, piece{N: moments[i].N})
-		last = at[3]
 	}
-	return append(pieces, piece{Words: story[last:]})
+	return append(pieces, piece{Words: t.Story[last:]})
 }
 
 func plain(s string) string { return report.Short(s, mostWords) }
