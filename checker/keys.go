@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"lockchaos/history"
@@ -74,6 +75,7 @@ func (r *record) keys(t *Timeline) ([]string, []Key) {
 			t.Left++
 			continue
 		}
+		x.Full = within(x.Full, t)
 		keys = append(keys, *x)
 	}
 	nodes := make([]string, 0, len(k.nodes))
@@ -124,4 +126,12 @@ func (k *keeper) close(x *Key, t time.Duration, why string) {
 	if end := later(x.Full[len(x.Full)-1], k.r.h.Header.TTL); end <= t && end < math.MaxInt64 {
 		x.To, x.Ended = end, KeyExpired
 	}
+}
+
+// within keeps what a picture of t needs of instants in order: those in the
+// window, and the last before it.
+func within(full []time.Duration, t *Timeline) []time.Duration {
+	from := sort.Search(len(full), func(i int) bool { return full[i] > t.From })
+	to := sort.Search(len(full), func(i int) bool { return full[i] > t.To })
+	return full[max(from-1, 0):max(to, min(1, len(full)))]
 }

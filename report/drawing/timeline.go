@@ -133,7 +133,7 @@ func first(names []string, most int, told func(string) bool) []string {
 func (p *picture) begin() {
 	h := p.bottom + axisTall
 	p.open("svg", "xmlns", "http://www.w3.org/2000/svg", "class", "pic", "role", "img", "viewBox", fmt.Sprintf("0 0 %s %s", px(width), px(h)),
-		"width", width, "height", h, "aria-label", "timeline: "+p.t.Why)
+		"width", width, "height", h, "aria-label", report.Short("timeline: "+p.t.Why, 200))
 	p.WriteString(">\n")
 	fmt.Fprintf(p, `<defs><pattern id="%s-hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V7" class="hatchline"/></pattern></defs>`+"\n", p.id)
 }
