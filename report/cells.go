@@ -141,9 +141,9 @@ func Story(v *checker.Verdict) *checker.Finding { return v.Story() }
 // Clean makes text that came from outside harmless on a terminal.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '?'
+		if r == '\n' || r == '\t' {
+			return r
 		}
-		return r
+		return harmless(r)
 	}, s)
 }

@@ -66,11 +66,14 @@ type Told struct {
 	*results.Saved
 	Mark  string
 	Blame string // "" where nothing is decided
+	Kinds string // of the findings that decide, or that a guard held off, or of what is told
 	// Story tells the finding that decides, or what a guard held off; "" without one.
 	Story string
 	// Rest are the other findings.
 	Rest []checker.Finding
 	Took time.Duration // 0 where the manifest does not say
+
+	held bool // what is told did no harm, thanks to a guard
 }
 
 // guards are the guards in the order in which they are told; others follow.
@@ -203,12 +206,19 @@ func tell(s *results.Saved) *Told {
 	if s.Error == "" {
 		t.Mark = string(v.Outcome)
 	}
-	if kinds(v) != "" {
+	if k := kinds(v); k != "" {
+		t.Kinds = k
 		t.Blame = strings.TrimPrefix(Blamed(v), "blame: ")
 	}
 	i := v.Told()
 	if i >= 0 {
-		t.Story = v.Findings[i].Words
+		t.Story, t.held = v.Findings[i].Words, v.Findings[i].Contained
+		switch {
+		case t.held:
+			t.Kinds = tally(v, func(f checker.Finding) bool { return f.Contained })
+		case t.Kinds == "":
+			t.Kinds = v.Findings[i].Kind()
+		}
 	}
 	for j, f := range v.Findings {
 		if j != i {
@@ -216,6 +226,14 @@ func tell(s *results.Saved) *Told {
 		}
 	}
 	return t
+}
+
+// Held is what comes before the story of a run that is safe all the same.
+func (t *Told) Held() string {
+	if t.Mark == string(checker.Safe) && t.held {
+		return "The lock failed, and the guard at the resource held: "
+	}
+	return ""
 }
 
 // ask groups the cells by scenario.

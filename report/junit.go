@@ -94,7 +94,7 @@ func newJunitCase(t *Told) junitCase {
 		say("broken by: %s", t.Blame)
 	}
 	if t.Story != "" {
-		say("%s", t.Story)
+		say("%s%s: %s", t.Held(), t.Kinds, t.Story)
 	}
 	for _, p := range Problems(t) {
 		say("%s", p)

@@ -91,7 +91,7 @@ func markdownCell(b *strings.Builder, c *Cell) {
 	}
 	fmt.Fprintf(b, " (%s)\n", md(c.Often))
 	if t.Story != "" {
-		fmt.Fprintf(b, "  <br>%s\n", md(t.Story))
+		fmt.Fprintf(b, "  <br>%s%s: %s\n", t.Held(), md(t.Kinds), md(t.Story))
 	}
 	for _, x := range Problems(t) {
 		fmt.Fprintf(b, "  <br>%s\n", md(x))

@@ -2,8 +2,11 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
+
+	"lockchaos/results"
 )
 
 // Short makes text that came from outside one harmless line of at most so many
@@ -37,4 +40,47 @@ func harmless(r rune) rune {
 		return '?'
 	}
 	return r
+}
+
+// The most letters of what comes from outside, in a report for a terminal.
+const (
+	mostName = 80
+	mostText = 4000 // of an error, which may have many lines
+)
+
+// shortened are copies of assessments with nothing in them that is too long for
+// a terminal.
+func shortened(as []*results.Assessment) []*results.Assessment {
+	all := make([]*results.Assessment, len(as))
+	for i, was := range as {
+		a := *was
+		a.Scenario, a.System, a.Guard = limit(a.Scenario, mostName), limit(a.System, mostName), limit(a.Guard, mostName)
+		a.Repeat, a.Error, a.Dir = limit(a.Repeat, mostWords), limit(a.Error, mostText), limit(a.Dir, mostWords)
+		a.Differences = slices.Clone(a.Differences)
+		for j := range a.Differences {
+			a.Differences[j].Text = limit(a.Differences[j].Text, mostWords)
+		}
+		if a.Verdict != nil {
+			v := *a.Verdict
+			v.Findings, v.Reasons = slices.Clone(v.Findings), slices.Clone(v.Reasons)
+			for j := range v.Findings {
+				f := &v.Findings[j]
+				f.Words, f.Blame = limit(f.Words, mostWords), limit(f.Blame, mostName)
+			}
+			for j := range v.Reasons {
+				v.Reasons[j] = limit(v.Reasons[j], mostWords)
+			}
+			a.Verdict = &v
+		}
+		all[i] = &a
+	}
+	return all
+}
+
+// limit is Short for what has that length or is cut: lines stay lines.
+func limit(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return Short(s, most)
 }
