@@ -168,7 +168,7 @@ func (r *record) window(t *Timeline, v *Verdict) {
 		from, to = t.Faults[0].From, t.Faults[0].From
 		t.Why = "around the first fault"
 	default:
-		to = from
+		to = from + r.h.Header.TTL
 		t.Why = "the beginning"
 	}
 	pad := max((to-from)/12, min(r.h.Header.TTL/20, 20*time.Millisecond))
