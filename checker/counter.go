@@ -26,6 +26,8 @@ type counter struct {
 	unresolved []*op  // writes of unknown outcome that no ledger resolves
 	filled     int    // steps that are unresolved writes
 	unledgered []*op  // acknowledged writes that never reached the resource
+
+	byOp map[*op]*entry // see entry
 }
 
 // resolve finds the increments that were accepted: from the ledger where the

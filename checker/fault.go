@@ -17,6 +17,7 @@ type fault struct {
 	heal     *history.Event
 	over     *history.Event // its last step
 	bad      []*history.Event
+	steps    []*history.Event // all, in order
 }
 
 func (r *record) addFault(e *history.Event) error {
@@ -50,7 +51,7 @@ func (f *fault) step(e *history.Event) {
 	case history.FaultUnproved, history.FaultError, history.FaultMissed:
 		f.bad = append(f.bad, e)
 	}
-	f.over = e
+	f.over, f.steps = e, append(f.steps, e)
 }
 
 // until is the last event at which the fault may have acted: its healing, or

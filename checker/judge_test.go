@@ -243,7 +243,7 @@ func TestPartOfAChunk(t *testing.T) {
 		text += fmt.Sprintf("%d-%d w%d acquire ok\n", 10+4*i, 11+4*i, i+1)
 	}
 	v, err := JudgeWith(parseCases(t, text)[0].h, Options{MaxChunkOps: 10})
-	if err != nil || v.Outcome != Violated || v.Oracles[0].Porcupine != answerIllegal || len(v.Reasons) > 0 {
+	if err != nil || v.Outcome != Violated || v.Oracles[0].Porcupine != AnswerIllegal || len(v.Reasons) > 0 {
 		t.Fatalf("%+v %v", v, err)
 	}
 }

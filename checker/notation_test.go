@@ -25,6 +25,7 @@ import (
 //	40 lost w1 | 40 exit w1
 //	90 ledger a ok 0->1        an entry of operation a, or of a refused one: 90 ledger a refused 1->1
 //	99 final 1
+//	11 trace n1 a set ok       what n1 answered for operation a
 //	50 stall 290               the harness had stood still for so long
 //	warmup                     one harmless round of w0 between 1 and 3 ms that writes 1
 //	noend, cut                 no last line; the last line cut off
@@ -159,6 +160,9 @@ func (n *notation) line(f []string) []*history.Event {
 		if len(f) > 3 {
 			e.Result = history.Result(f[3])
 		}
+	case "trace":
+		e.Kind, e.Node, e.Code, e.Result = history.Trace, f[2], f[4], history.Result(f[5])
+		n.ledger = append(n.ledger, ledgerLine{e, f[3]})
 	case "stall":
 		e.Kind, e.Value = history.Stall, int64(n.ms(f[2]))
 	case "final":
@@ -255,7 +259,10 @@ func (n *notation) finish(events []*history.Event) {
 		if call == nil {
 			n.t.Fatalf("no operation %q", l.label)
 		}
-		l.e.Op, l.e.Do, l.e.Host, l.e.Grant = call.Op, call.Do, call.Host, call.Grant
+		l.e.Op, l.e.Host = call.Op, call.Host
+		if l.e.Kind == history.Ledger {
+			l.e.Do, l.e.Grant = call.Do, call.Grant
+		}
 	}
 	for _, e := range events {
 		n.h.Events = append(n.h.Events, *e)

@@ -19,10 +19,10 @@ const (
 	PropertyCounter = "counter"          // critical sections behave as increments, one after another
 )
 
-// The answers of an oracle.
+// The answers of an oracle. AnswerIllegal is for readers of an OracleReport.
 const (
 	answerOK      = "ok"
-	answerIllegal = "illegal"
+	AnswerIllegal = "illegal"
 	answerUnknown = "unknown"
 )
 
@@ -51,12 +51,12 @@ func (c *consultation) ask(property string) OracleReport {
 	rep := OracleReport{Property: property, Sweep: answerOK, Porcupine: answerOK}
 	for _, l := range c.r.locks {
 		if !c.sweep(property, l) {
-			rep.Sweep = answerIllegal
+			rep.Sweep = AnswerIllegal
 		}
 		for ch := range c.chunks(property, l) {
 			rep.Chunks++
 			rep.Ops += len(ch.ops)
-			if rep.Porcupine == answerIllegal {
+			if rep.Porcupine == AnswerIllegal {
 				continue // counted only
 			}
 			if a := c.check(ch); a != answerOK {
@@ -111,7 +111,7 @@ func (c *consultation) check(ch chunk) string {
 	}
 	switch porcupine.CheckOperationsTimeout(ch.model, ch.ops, left) {
 	case porcupine.Illegal:
-		return answerIllegal
+		return AnswerIllegal
 	case porcupine.Ok:
 		if !partial {
 			return answerOK
@@ -132,7 +132,7 @@ func Visualise(h *history.History, property string, o Options, w io.Writer) (boo
 	c := &consultation{r: r, o: o, deadline: time.Now().Add(o.PorcupineLimit)}
 	for _, l := range r.locks {
 		for ch := range c.chunks(property, l) {
-			if c.check(ch) != answerIllegal {
+			if c.check(ch) != AnswerIllegal {
 				continue
 			}
 			if len(ch.ops) > o.MaxChunkOps {

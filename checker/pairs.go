@@ -81,9 +81,10 @@ func (j *judge) staleHolders(l *lock) {
 	j.count(StaleHolder, more)
 }
 
-// margin is the closest that two beliefs of one lock came to each other.
-func (r *record) margin() *time.Duration {
-	var least *time.Duration
+// closest is where two beliefs of one lock came closest to each other; nil
+// with fewer than two.
+func (r *record) closest() *Closest {
+	var least *Closest
 	for _, l := range r.locks {
 		var longest *span
 		for i := range l.beliefs {
@@ -93,8 +94,8 @@ func (r *record) margin() *time.Duration {
 				if longest.end <= s.start {
 					gap = s.startT - longest.endT
 				}
-				if least == nil || gap < *least {
-					least = &gap
+				if least == nil || gap < least.Gap {
+					least = &Closest{gap, s.startT, r.grants[longest.g].host, r.grants[s.g].host}
 				}
 			}
 			if longest == nil || s.end > longest.end {
@@ -103,4 +104,13 @@ func (r *record) margin() *time.Duration {
 		}
 	}
 	return least
+}
+
+// margin is how close that was.
+func (r *record) margin() *time.Duration {
+	c := r.closest()
+	if c == nil {
+		return nil
+	}
+	return &c.Gap
 }

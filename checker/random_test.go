@@ -76,7 +76,7 @@ func (y *tally) compare(h *history.History, chunk int) error {
 		if a.Sweep != slow || a.Porcupine != slow || b.Porcupine != slow {
 			return fmt.Errorf("%s: slow %s, sweep %s, Porcupine %s, in %d chunks %s", a.Property, slow, a.Sweep, a.Porcupine, b.Chunks, b.Porcupine)
 		}
-		if slow == answerIllegal {
+		if slow == AnswerIllegal {
 			y[p]++
 		}
 	}
@@ -87,7 +87,7 @@ func (y *tally) compare(h *history.History, chunk int) error {
 func matches(v *Verdict) error {
 	kinds := kindsOf(v)
 	has := func(id string) bool { return slices.Contains(kinds, id) }
-	illegal := func(p int) bool { return v.Oracles[p].Sweep == answerIllegal }
+	illegal := func(p int) bool { return v.Oracles[p].Sweep == AnswerIllegal }
 	switch {
 	case illegal(0) != has(DoubleGrant):
 		return fmt.Errorf("mutual exclusion %v, findings %v", v.Oracles[0], kinds)
@@ -114,21 +114,21 @@ func slowOracle(r *record) [4]string {
 			return randomTTL
 		}
 		if twoAt(r, l, owed, false) {
-			answer[0] = answerIllegal
+			answer[0] = AnswerIllegal
 		}
 		if twoAt(r, l, r.patience, true) {
-			answer[1] = answerIllegal
+			answer[1] = AnswerIllegal
 		}
 		for _, a := range l.grants {
 			for _, b := range l.grants {
 				if a != b && a.token() != 0 && b.token() != 0 &&
 					(a.token() == b.token() || a.ret().Seq < b.call().Seq && a.token() > b.token()) {
-					answer[2] = answerIllegal
+					answer[2] = AnswerIllegal
 				}
 			}
 		}
 		if !inSomeOrder(l.counter.steps, nil) {
-			answer[3] = answerIllegal
+			answer[3] = AnswerIllegal
 		}
 	}
 	return answer

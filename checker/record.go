@@ -52,6 +52,17 @@ type entry struct {
 	after, before int64
 }
 
+// entry is the line of the ledger that an operation has; nil if it has none.
+func (c *counter) entry(o *op) *entry {
+	if c.byOp == nil {
+		c.byOp = make(map[*op]*entry, len(c.entries))
+		for _, e := range c.entries {
+			c.byOp[e.op] = e
+		}
+	}
+	return c.byOp[o]
+}
+
 func (e *entry) accepted() bool { return e.ev.Do == history.Write && e.ev.Result == history.OK }
 
 // record is a history sorted into what the judges ask for.

@@ -129,7 +129,7 @@ type FaultOps struct {
 // FoundByBoth tells whether there is a property that both oracles found broken.
 func (v *Verdict) FoundByBoth() bool {
 	return slices.ContainsFunc(v.Oracles, func(o OracleReport) bool {
-		return o.Sweep == answerIllegal && o.Porcupine == answerIllegal
+		return o.Sweep == AnswerIllegal && o.Porcupine == AnswerIllegal
 	})
 }
 

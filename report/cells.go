@@ -138,31 +138,15 @@ func decides(f checker.Finding) bool {
 	return !f.Contained
 }
 
-// telling are the findings in the order in which one of them is told: the
-// damage first, its cause after it.
-var telling = []string{
-	checker.LostUpdate, checker.StaleWrite, checker.DoubleGrant, checker.TokenRegression, checker.ForeignRelease,
-	checker.ForeignExtend, checker.SilentReacquire, checker.SilentLoss, checker.StaleHolder,
-}
-
 // Story is the one finding that tells best what happened, or nil.
-func Story(v *checker.Verdict) *checker.Finding {
-	for _, id := range telling {
-		for i := range v.Findings {
-			if f := &v.Findings[i]; f.ID == id && decides(*f) {
-				return f
-			}
-		}
-	}
-	return nil
-}
+func Story(v *checker.Verdict) *checker.Finding { return v.Story() }
 
 // Clean makes text that came from outside harmless on a terminal.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '?'
+		if r == '\n' || r == '\t' {
+			return r
 		}
-		return r
+		return harmless(r)
 	}, s)
 }

@@ -19,6 +19,7 @@ const headWidth = 15
 // terminal of the given width.
 func Terminal(w io.Writer, as []*results.Assessment, dir string, width int) error {
 	var b strings.Builder
+	as = shortened(as)
 	m := newMatrix(as)
 	m.write(&b, width)
 	stories(&b, m)

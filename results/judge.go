@@ -63,7 +63,7 @@ func JudgeContext(ctx context.Context, dir string) (*Assessment, error) {
 	case reason != "":
 		a.Verdict, err = nothing(reason), nil
 	case err == nil:
-		a.Verdict, err = checker.Judge(h)
+		a.Verdict, err = examine(dir, h)
 	}
 	if err != nil {
 		a.Error = err.Error()

@@ -8,6 +8,8 @@
 //	    scenario.yaml   the scenario as it was read
 //	    history.jsonl   what happened; written while it happens
 //	    verdict.json    what a judge says of it
+//	    timeline.json   what a picture of it needs, from the same judge
+//	    porcupine-*.html  the part of the history that Porcupine finds illegal
 //	    logs/           of the hosts and the servers
 package results
 
@@ -28,6 +30,7 @@ const (
 	ScenarioFile = "scenario.yaml"
 	HistoryFile  = "history.jsonl"
 	VerdictFile  = "verdict.json"
+	TimelineFile = "timeline.json"
 	SummaryFile  = "summary.json"
 	LogsDir      = "logs"
 )

@@ -153,6 +153,7 @@ func carry(ctx context.Context, batch runner.Batch, out io.Writer) error {
 		if werr := report.Terminal(out, done, dir, width); werr != nil {
 			err = errors.Join(err, werr)
 		}
+		err = errors.Join(err, renderAll(out, dir, done))
 	}
 	if err != nil {
 		return harness(err)

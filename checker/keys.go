@@ -1,0 +1,137 @@
+package checker
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"lockchaos/history"
+)
+
+// Key is the stretch in which one node kept the lock's key for a host, as far
+// as the hosts' traces tell. A node's answer is seen when it is back at its
+// host, so what is said of the time is an outer bound.
+type Key struct {
+	Node string `json:"node"`
+	Host string `json:"host"`
+	Op   int64  `json:"op"` // the acquire
+	Stretch
+	// Full are the instants at which the whole TTL was left: the set, and each extend.
+	Full []time.Duration `json:"full"`
+	// Ended: released, expired, another host has it, or empty: the history ends.
+	Ended string `json:"ended,omitempty"`
+}
+
+// The ends of a key.
+const (
+	KeyReleased = "released"
+	KeyExpired  = "expired"
+	KeyTaken    = "taken" // another got it before its TTL was over
+)
+
+// keeper follows the keys of the nodes through the traces.
+type keeper struct {
+	r       *record
+	open    map[string]*Key // by node and lock
+	all     []*Key
+	sets    map[int64]bool // acquires that set keys by a command of its own
+	nodes   map[string]bool
+	lastSet map[voteKey]int64 // position of the last set of an acquire at a node
+}
+
+type voteKey struct {
+	op   int64
+	node string
+}
+
+// keys lists the nodes, and the keys that touch the window of t.
+func (r *record) keys(t *Timeline) ([]string, []Key) {
+	k := &keeper{r: r, open: map[string]*Key{}, sets: map[int64]bool{}, nodes: map[string]bool{}, lastSet: map[voteKey]int64{}}
+	for i := range r.h.Events {
+		if e := &r.h.Events[i]; e.Kind == history.Trace && e.Code == "set" {
+			k.sets[e.Op] = true
+			k.lastSet[voteKey{e.Op, e.Node}] = pos(e)
+		}
+	}
+	for i := range r.h.Events {
+		if e := &r.h.Events[i]; e.Kind == history.Trace && e.Node != "" {
+			k.nodes[e.Node] = true
+			if o := r.byOp[e.Op]; o != nil && e.Result == history.OK {
+				k.vote(e, o)
+			}
+		}
+	}
+	keys := []Key{}
+	for _, x := range k.all {
+		if x.Ended == "" {
+			k.close(x, t.End, "")
+		}
+		if !t.in(x.Stretch) {
+			continue
+		}
+		if len(keys) == 2*mostDrawn {
+			t.Left++
+			continue
+		}
+		x.Full = within(x.Full, t)
+		keys = append(keys, *x)
+	}
+	nodes := make([]string, 0, len(k.nodes))
+	for n := range k.nodes {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, byNumber)
+	return nodes, keys
+}
+
+// vote takes in one yes of a node.
+func (k *keeper) vote(e *history.Event, o *op) {
+	at := fmt.Sprintf("%s\x00%s", e.Node, o.call.Lock)
+	held := k.open[at]
+	switch o.call.Do {
+	case history.Acquire:
+		// A script within an acquire takes the key where nothing else does. Where a
+		// command does, a script after it takes it back, unless the acquire was
+		// granted by that command: then the script adds something, such as a token.
+		took := e.Code == "set" || !k.sets[o.id]
+		granted := o.result() == history.OK && pos(e) > k.lastSet[voteKey{o.id, e.Node}]
+		switch {
+		case took:
+			if held != nil {
+				k.close(held, e.T, KeyTaken)
+			}
+			x := &Key{Node: e.Node, Host: o.call.Host, Op: o.id, Stretch: Stretch{From: e.T}, Full: []time.Duration{e.T}}
+			k.open[at], k.all = x, append(k.all, x)
+		case held != nil && held.Op == o.id && !granted:
+			k.close(held, e.T, KeyReleased)
+			delete(k.open, at)
+		}
+	case history.Extend:
+		if held != nil && held.Op == o.grant() {
+			held.Full = append(held.Full, e.T)
+		}
+	case history.Release:
+		if held != nil {
+			k.close(held, e.T, KeyReleased)
+			delete(k.open, at)
+		}
+	}
+}
+
+// close ends a key, at the latest when its time is over.
+func (k *keeper) close(x *Key, t time.Duration, why string) {
+	x.To, x.Ended = t, why
+	if end := later(x.Full[len(x.Full)-1], k.r.h.Header.TTL); end <= t && end < math.MaxInt64 {
+		x.To, x.Ended = end, KeyExpired
+	}
+}
+
+// within keeps what a picture of t needs of instants in order: those in the
+// window, and the last before it.
+func within(full []time.Duration, t *Timeline) []time.Duration {
+	from := sort.Search(len(full), func(i int) bool { return full[i] > t.From })
+	to := sort.Search(len(full), func(i int) bool { return full[i] > t.To })
+	return full[max(from-1, 0):max(to, min(1, len(full)))]
+}

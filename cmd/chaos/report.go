@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockchaos/report"
+	"lockchaos/report/page"
+	"lockchaos/results"
+)
+
+// rendering is one form of a report.
+type rendering struct {
+	format, file string
+	// write renders d; base is the directory it will lie in, "" for none.
+	write func(w io.Writer, d *report.Digest, base string) error
+}
+
+// renderings are all forms, with the names of their files in a batch's directory.
+func renderings() []rendering {
+	plain := func(f func(io.Writer, *report.Digest) error) func(io.Writer, *report.Digest, string) error {
+		return func(w io.Writer, d *report.Digest, _ string) error { return f(w, d) }
+	}
+	return []rendering{
+		{"terminal", "report.txt", func(w io.Writer, d *report.Digest, _ string) error {
+			width, _ := terminal(w)
+			return report.Terminal(w, d.Assessments(), "", width)
+		}},
+		{"html", page.File, page.Write},
+		{"markdown", "report.md", plain(report.Markdown)},
+		{"junit", "report.junit.xml", plain(report.JUnit)},
+		{"json", "report.json", plain(report.JSON)},
+	}
+}
+
+func reportCommand() *cobra.Command {
+	var format, file string
+	var names []string
+	for _, r := range renderings() {
+		names = append(names, r.format)
+	}
+	cmd := &cobra.Command{
+		Use:     "report run-or-batch-directory ...",
+		Short:   "Render saved runs, without judging them again",
+		Example: "  chaos report results/runs/20261129-201501-3f2a --format html -o report.html",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i := slices.IndexFunc(renderings(), func(r rendering) bool { return r.format == format })
+			if i < 0 {
+				return usage(fmt.Errorf("--format %q: expected one of %s", format, strings.Join(names, ", ")))
+			}
+			d, err := digest(args)
+			if err != nil {
+				return err
+			}
+			r := renderings()[i]
+			if file == "" {
+				if err := r.write(cmd.OutOrStdout(), d, ""); err != nil {
+					return harness(err)
+				}
+				return nil
+			}
+			return render(r, d, file)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "terminal", strings.Join(names, ", "))
+	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write to (default: standard output)")
+	return cmd
+}
+
+// digest reads all runs at or below the paths.
+func digest(paths []string) (*report.Digest, error) {
+	var runs []*results.Saved
+	for _, path := range paths {
+		dirs, err := results.Runs(path)
+		if err != nil {
+			return nil, usage(err)
+		}
+		for _, dir := range dirs {
+			s, err := results.OpenRun(dir)
+			if err != nil {
+				return nil, unreadable(err)
+			}
+			runs = append(runs, s)
+		}
+	}
+	return report.NewDigest(runs), nil
+}
+
+// render writes one form to a file, whole or not at all.
+func render(r rendering, d *report.Digest, file string) error {
+	dir := filepath.Dir(file)
+	var b bytes.Buffer
+	if err := r.write(&b, d, dir); err != nil {
+		return harness(fmt.Errorf("write %s: %w", file, err))
+	}
+	if err := results.SaveBytes(dir, filepath.Base(file), b.Bytes()); err != nil {
+		return harness(err)
+	}
+	return nil
+}
+
+// renderAll writes every form into a batch's directory and a page into that of
+// each run, and says where the page of the batch is.
+func renderAll(out io.Writer, batch string, done []*results.Assessment) error {
+	var runs []*results.Saved
+	var errs error
+	for _, a := range done {
+		dir := filepath.Join(batch, a.Path())
+		s, err := results.OpenRun(dir)
+		if err != nil { // it failed before there was anything to open
+			s = &results.Saved{Assessment: a}
+			runs = append(runs, s)
+			continue
+		}
+		runs = append(runs, s)
+		one := report.NewDigest([]*results.Saved{s})
+		errs = errors.Join(errs, render(rendering{write: page.Write}, one, filepath.Join(dir, page.File)))
+	}
+	d := report.NewDigest(runs)
+	for _, r := range renderings() {
+		errs = errors.Join(errs, render(r, d, filepath.Join(batch, r.file)))
+	}
+	if errs == nil {
+		_, errs = fmt.Fprintf(out, "report: %s\n", filepath.Join(batch, page.File))
+	}
+	return errs
+}
+
+func compareCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "compare run-or-batch-directory run-or-batch-directory",
+		Short: "Hold two sets of runs against each other, as before and after an upgrade: what changed, and whether that can be chance",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := digest(args[:1])
+			if err != nil {
+				return err
+			}
+			b, err := digest(args[1:])
+			if err != nil {
+				return err
+			}
+			if err := report.Compare(cmd.OutOrStdout(), a, b); err != nil {
+				return harness(err)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schema compiles one of the published schemas.
+func schema(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	for _, file := range []string{"verdict.schema.json", "report.schema.json"} {
+		doc, err := jsonschema.SchemeURLLoader{"file": jsonschema.FileLoader{}}.Load("file://" + abs(t, "../docs/"+file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AddResource("https://lockchaos.example/"+file, doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := c.Compile("https://lockchaos.example/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func abs(t *testing.T, path string) string {
+	t.Helper()
+	a, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func value(t *testing.T, b []byte) any {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// What is written keeps to the published schemas, and they are not so wide that
+// they take anything.
+func TestSchema(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSON(&b, NewDigest(some())); err != nil {
+		t.Fatal(err)
+	}
+	reports, verdicts := schema(t, "report.schema.json"), schema(t, "verdict.schema.json")
+	if err := reports.Validate(value(t, b.Bytes())); err != nil {
+		t.Errorf("report: %v", err)
+	}
+	for _, s := range some() {
+		one, err := json.Marshal(s.Assessment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := verdicts.Validate(value(t, one)); err != nil {
+			t.Errorf("verdict of %s: %v", s.Key, err)
+		}
+	}
+	for was, now := range map[string]string{
+		`"outcome": "violated"`: `"outcome": "unlucky"`, `"format": "lockchaos-report"`: `"format": "x"`,
+		`"id": "lost-update"`: `"id": "lost-cause"`, `"trial": 1`: `"trial": 0`, `"of": 1`: `"of": -1`, `"kind": "proof"`: `"kind": 7`,
+	} {
+		if !bytes.Contains(b.Bytes(), []byte(was)) {
+			t.Fatalf("the report has no %s", was)
+		}
+		if reports.Validate(value(t, bytes.ReplaceAll(b.Bytes(), []byte(was), []byte(now)))) == nil {
+			t.Errorf("the schema takes %s", now)
+		}
+	}
+}
