@@ -26,7 +26,8 @@ for key in pairs(keys) do
 			gone = gone + redis.call("DEL", key)
 		else
 			redis.call("PEXPIRE", key, left - by)
-			if math.abs(redis.call("PTTL", key) - (left - by)) > 50 then
+			local now = redis.call("PTTL", key)
+			if now > left - by or by < 0 and now <= left then
 				return redis.error_reply("the TTL of " .. key .. " was not shifted")
 			end
 		end
