@@ -77,7 +77,10 @@ type Told struct {
 }
 
 // guards are the guards in the order in which they are told; others follow.
-var guards = []string{history.GuardNone, history.GuardFence, history.GuardFenceRead, history.GuardVersion, history.GuardAtomic}
+var guards = []string{
+	history.GuardNone, history.GuardFenceGreater, history.GuardFenceGreaterOrEqual, history.GuardFence, history.GuardFenceRead,
+	history.GuardVersion, history.GuardAtomic,
+}
 
 // inOrder keeps the scenarios in their order, and sorts the runs of each.
 func inOrder(runs []*results.Saved) []*results.Saved {

@@ -26,7 +26,7 @@ func Terminal(w io.Writer, as []*results.Assessment, dir string, width int) erro
 	contained(&b, m)
 	surprises(&b, as)
 	distrust(&b, as)
-	guards(&b, as)
+	standing(&b, as)
 	summary(&b, as, dir)
 	_, err := io.WriteString(w, Clean(b.String()))
 	return err

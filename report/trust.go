@@ -9,9 +9,9 @@ import (
 	"lockchaos/results"
 )
 
-// guards tells what stands behind a green run: the canary that was found, the
+// standing tells what stands behind a green run: the canary that was found, the
 // controls that were safe, and how little was going on around a fault.
-func guards(b *strings.Builder, as []*results.Assessment) {
+func standing(b *strings.Builder, as []*results.Assessment) {
 	n := b.Len()
 	for _, a := range as {
 		if a.Canary && a.Verdict != nil && a.Verdict.Outcome == checker.Violated && a.Verdict.FoundByBoth() {
