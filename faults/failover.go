@@ -75,8 +75,11 @@ func (f *failedOver) cause(ctx context.Context) (string, error) {
 		return fmt.Sprintf("%s: %s", f.old, proof), err
 	case howCommand:
 		sentinel := f.sentinel()
-		v, err := f.c.Command(ctx, sentinel, "SENTINEL", "FAILOVER", cluster.Service)
-		return fmt.Sprintf("%s: SENTINEL FAILOVER: %v", sentinel, v), err
+		err := await(ctx, func() error { // it refuses while the failover before is not over
+			_, err := f.c.Command(ctx, sentinel, "SENTINEL", "FAILOVER", cluster.Service)
+			return err
+		})
+		return sentinel + " did SENTINEL FAILOVER", err
 	}
 	f.cut = newWays(f.c, f.id, f.sides())
 	if err := f.cut.apply(ctx, cluster.Rule{Drop: true, Direction: cluster.Both}); err != nil {
