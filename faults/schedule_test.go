@@ -154,6 +154,8 @@ const everyKind = `faults:
 - {fault: flush-scripts, nodes: [n1, n2], from: after w1 read}
 - {fault: read-only, nodes: [n1, n2], from: after w1 read, until: after w1 wrote}
 - {fault: slow, nodes: [n1, n2], latency: 20ms, from: after w1 read, until: after w1 wrote}
+- {fault: failover, how: kill, from: after w1 read, until: after w1 wrote}
+- {fault: cut-replication, nodes: [n2, n3], from: after w1 read, until: after w1 wrote}
 `
 
 // A fault whose effect was not seen is never recorded as proved; one whose end
@@ -179,7 +181,7 @@ func TestProofs(t *testing.T) {
 				}
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(mode)
-					s, err := NewSchedule(w, w, []Spec{spec}, nil)
+					s, err := NewSchedule(w, w, Fill([]Spec{spec}, everyone.hosts, everyone.nodes), nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -214,7 +216,7 @@ func TestProofs(t *testing.T) {
 
 // saysItIsOver tells of a fault whose world says something at its end, or could.
 func saysItIsOver(k Kind) bool {
-	return k.Nodes && !k.Link() && k.Name != "clock-jump" && k.Name != "flush-scripts"
+	return k.Nodes && !k.Link() && !k.Failovers && k.Name != "clock-jump" && k.Name != "flush-scripts"
 }
 
 // A delay whose jitter may eat it up cannot be seen.
@@ -332,6 +334,7 @@ func TestFill(t *testing.T) {
 		{Spec{Kind: "pause-host"}, Spec{Kind: "pause-host"}},
 		{Spec{Kind: "crash-node"}, Spec{Kind: "crash-node"}},
 	} {
+		c.want.members = members{hosts, nodes}
 		if got := Fill([]Spec{c.spec}, hosts, nodes); !reflect.DeepEqual(got, []Spec{c.want}) {
 			t.Errorf("Fill(%+v) = %+v, want %+v", c.spec, got, c.want)
 		}

@@ -83,12 +83,16 @@ type world struct {
 	mu      sync.Mutex
 	links   map[string]*link
 	servers map[string]*server
+	group   fakeGroup
 }
 
 var _ Controls = (*world)(nil)
 
 func newWorld(mode string) *world {
-	return &world{transcript: &transcript{start: time.Now()}, mode: mode, links: map[string]*link{}, servers: map[string]*server{}}
+	return &world{
+		transcript: &transcript{start: time.Now()}, mode: mode, links: map[string]*link{}, servers: map[string]*server{},
+		group: fakeGroup{master: "n1", reached: map[string]int64{}},
+	}
 }
 
 var errWorld = errors.New("the world\nsays no")
@@ -120,6 +124,9 @@ func (w *world) ResumeNode(_ context.Context, n string) (string, error) {
 	return w.do("resume", n, "process state S", true)
 }
 func (w *world) CrashNode(_ context.Context, n string) (string, error) {
+	w.mu.Lock()
+	w.group.struck = w.group.struck || n == w.group.master && w.mode != idle
+	w.mu.Unlock()
 	return w.do("crash", n, "signal: killed", false)
 }
 func (w *world) StartNode(_ context.Context, n string) (string, error) {
@@ -134,6 +141,9 @@ func (w *world) SetClockRate(_ context.Context, n string, rate float64) (string,
 }
 
 func (w *world) Command(_ context.Context, n string, args ...any) (any, error) {
+	if reply, err, ok := w.groupCommand(n, args); ok {
+		return reply, err
+	}
 	command := strings.TrimSpace(fmt.Sprintln(args...))
 	if _, err := w.do(command, n, "", strings.HasSuffix(command, "NO ONE")); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type Part struct {
 
 // Inventory looks for everything that a run can use.
 func Inventory(ctx context.Context) []Part {
-	redis := Part{Name: "redis-server", For: "all runs on real servers", Get: "apt-get install redis-server", Needed: true}
+	redis := Part{Name: "redis-server", For: "all runs on real servers; it is the Sentinels, too", Get: "apt-get install redis-server", Needed: true}
 	if path, err := findRedis(); err == nil {
 		redis.Found = firstLine(ctx, path, "--version")
 	}
@@ -30,7 +30,6 @@ func Inventory(ctx context.Context) []Part {
 	}
 	return []Part{
 		redis,
-		program(ctx, "redis-sentinel", "runs with a failover; not used yet", "apt-get install redis-sentinel", "--version"),
 		program(ctx, "python3", "the example host in examples/hosts/", "apt-get install python3", "--version"),
 		{Name: "libfaketime", For: "clock faults on real servers; without it clocks jump by shifting TTLs, and have no rate",
 			Get: "apt-get install libfaketime", Found: findFaketime().lib},
