@@ -45,8 +45,9 @@ type failedOver struct {
 	spec Spec
 	id   string
 
-	old string
-	cut *links // that isolate cuts
+	old  string
+	cut  *links // that isolate cuts
+	back string // the proof that the old master is back among the others
 }
 
 func (f *failedOver) Start(ctx context.Context) (string, error) {
@@ -72,11 +73,17 @@ func (f *failedOver) cause(ctx context.Context) (string, error) {
 	switch f.spec.How {
 	case howKill:
 		proof, err := f.c.CrashNode(ctx, f.old)
+		if err == nil && proof == "" {
+			err = errNothing
+		}
 		return fmt.Sprintf("%s: %s", f.old, proof), err
 	case howCommand:
 		sentinel := f.sentinel()
-		v, err := f.c.Command(ctx, sentinel, "SENTINEL", "FAILOVER", cluster.Service)
-		return fmt.Sprintf("%s: SENTINEL FAILOVER: %v", sentinel, v), err
+		err := await(ctx, func() error { // it refuses while the failover before is not over
+			_, err := f.c.Command(ctx, sentinel, "SENTINEL", "FAILOVER", cluster.Service)
+			return err
+		})
+		return sentinel + " did SENTINEL FAILOVER", err
 	}
 	f.cut = newWays(f.c, f.id, f.sides())
 	if err := f.cut.apply(ctx, cluster.Rule{Drop: true, Direction: cluster.Both}); err != nil {
@@ -116,20 +123,27 @@ func (f *failedOver) Heal(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	back, err := f.undo(ctx)
-	if err != nil {
-		return "", err
+	if f.old == "" {
+		return "there was no master", nil
+	}
+	if f.back == "" {
+		if f.back, err = f.undo(ctx); err != nil {
+			return "", err
+		}
 	}
 	proof, err := g.followed(ctx, f.old)
-	return fmt.Sprintf("%s: %s%s", f.old, back, proof), err
+	return fmt.Sprintf("%s: %s; %s", f.old, f.back, proof), err
 }
 
 // undo brings the old master back to the others.
 func (f *failedOver) undo(ctx context.Context) (string, error) {
 	switch {
-	case f.spec.How == howKill && f.old != "":
+	case f.spec.How == howKill:
 		up, err := f.c.StartNode(ctx, f.old)
-		return up + "; ", err
+		if err == nil && up == "" {
+			err = errNothing
+		}
+		return up, err
 	case f.cut != nil:
 		n := f.cut.since()
 		if err := f.cut.lift(ctx); err != nil {
@@ -138,7 +152,7 @@ func (f *failedOver) undo(ctx context.Context) (string, error) {
 		if crossed := n.RequestBytes + n.ReplyBytes; crossed > 0 {
 			return "", fmt.Errorf("%d bytes crossed the cut links", crossed)
 		}
-		return fmt.Sprintf("%d bytes were lost on cut links, none crossed; ", n.DroppedBytes), nil
+		return fmt.Sprintf("%d bytes were lost on cut links, none crossed", n.DroppedBytes), nil
 	}
-	return "", nil
+	return "nothing to undo", nil
 }

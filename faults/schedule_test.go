@@ -134,6 +134,8 @@ const everyKind = `faults:
 - {fault: hold, hosts: [w1], nodes: [n1, n2], from: after w1 read, until: after w1 wrote}
 - {fault: delay, hosts: [w1], nodes: [n1, n2], latency: 10ms, jitter: 2ms, from: after w1 read, until: after w1 wrote}
 - {fault: reset, hosts: [w1], nodes: [n1, n2], from: after w1 read}
+- {fault: failover, how: kill, from: after w1 read, until: after w1 wrote}
+- {fault: cut-replication, nodes: [n2, n3], from: after w1 read, until: after w1 wrote}
 `
 
 // A fault whose effect was not seen is never recorded as proved; one whose end
@@ -154,12 +156,12 @@ func TestProofs(t *testing.T) {
 			var b strings.Builder
 			for _, spec := range specs {
 				kind, _ := Find(spec.Kind)
-				if mode == leaky && spec.Kind != "partition" || mode == ends && !kind.Heals || mode == mute && (kind.Link() || !kind.Nodes) {
+				if mode == leaky && spec.Kind != "partition" || mode == ends && !kind.Heals || mode == mute && (kind.Link() || kind.Failovers || !kind.Nodes) {
 					continue
 				}
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(mode)
-					s, err := NewSchedule(w, w, []Spec{spec}, nil)
+					s, err := NewSchedule(w, w, Fill([]Spec{spec}, everyone.hosts, everyone.nodes), nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -307,6 +309,7 @@ func TestFill(t *testing.T) {
 		{Spec{Kind: "pause-host"}, Spec{Kind: "pause-host"}},
 		{Spec{Kind: "crash-node"}, Spec{Kind: "crash-node"}},
 	} {
+		c.want.members = members{hosts, nodes}
 		if got := Fill([]Spec{c.spec}, hosts, nodes); !reflect.DeepEqual(got, []Spec{c.want}) {
 			t.Errorf("Fill(%+v) = %+v, want %+v", c.spec, got, c.want)
 		}

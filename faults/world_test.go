@@ -82,12 +82,14 @@ type world struct {
 	mode  string
 	mu    sync.Mutex
 	links map[string]*link
+	group fakeGroup
 }
 
 var _ Controls = (*world)(nil)
 
 func newWorld(mode string) *world {
-	return &world{transcript: &transcript{start: time.Now()}, mode: mode, links: map[string]*link{}}
+	return &world{transcript: &transcript{start: time.Now()}, mode: mode, links: map[string]*link{},
+		group: fakeGroup{master: "n1", reached: map[string]int64{}}}
 }
 
 var errWorld = errors.New("the world\nsays no")
@@ -119,6 +121,9 @@ func (w *world) ResumeNode(_ context.Context, n string) (string, error) {
 	return w.do("resume", n, "process state S", true)
 }
 func (w *world) CrashNode(_ context.Context, n string) (string, error) {
+	w.mu.Lock()
+	w.group.struck = w.group.struck || n == w.group.master && w.mode != idle
+	w.mu.Unlock()
 	return w.do("crash", n, "signal: killed", false)
 }
 func (w *world) StartNode(_ context.Context, n string) (string, error) {
@@ -126,6 +131,9 @@ func (w *world) StartNode(_ context.Context, n string) (string, error) {
 }
 
 func (w *world) Command(_ context.Context, n string, args ...any) (any, error) {
+	if reply, err, ok := w.groupCommand(n, args); ok {
+		return reply, err
+	}
 	return w.do(strings.TrimSpace(fmt.Sprintln(args...)), n, "OK", false)
 }
 

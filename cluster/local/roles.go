@@ -48,13 +48,15 @@ func downAfter(i int) int {
 // tenth of a second what takes it ten by default, as SENTINEL DEBUG allows. The
 // period of pings cannot be as short: while the master is down replicas are
 // asked once a second, and one is passed over whose answer is older than five pings.
+// Nor that of announcements: four of them after a replica has become a master,
+// a Sentinel that has not heard of the failover turns it back.
 func sentinelPeriods(i int) []string {
 	ask := "1000"
 	if i == 0 { // the one that is to be elected
 		ask = "50"
 	}
 	return []string{
-		"INFO-PERIOD", "100", "PING-PERIOD", "400", "ASK-PERIOD", ask, "PUBLISH-PERIOD", "100",
+		"INFO-PERIOD", "100", "PING-PERIOD", "400", "ASK-PERIOD", ask, "PUBLISH-PERIOD", "600",
 		// It stands still for this long when it finds that time has jumped, as on a busy machine.
 		"TILT-PERIOD", "500",
 	}
