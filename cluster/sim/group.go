@@ -50,7 +50,7 @@ type periods struct {
 // DEBUG shortens them so that a failover takes about a second.
 func periodsOf(i int) periods {
 	p := periods{
-		ping: 400 * time.Millisecond, info: 100 * time.Millisecond, ask: time.Second, publish: 400 * time.Millisecond,
+		ping: 400 * time.Millisecond, info: 100 * time.Millisecond, ask: time.Second, publish: 600 * time.Millisecond,
 		downAfter: 2500 * time.Millisecond,
 	}
 	switch i { // one at a time notices, so that two do not vote for themselves at one time
