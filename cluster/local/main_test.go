@@ -2,6 +2,8 @@ package local
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -16,8 +18,12 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	if m, err := postgresMachine(); err == nil && m.Close() != nil {
-		code = 1
+	if m, err := postgresMachine(); m != nil {
+		err = errors.Join(err, m.Close())
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
 	}
 	os.Exit(code)
 }
