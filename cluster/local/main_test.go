@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -18,9 +17,8 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	if m, err := postgresMachine(); m != nil {
-		err = errors.Join(err, m.Close())
-		if err != nil {
+	if postgresOpened != nil {
+		if err := postgresOpened.Close(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}

@@ -33,10 +33,14 @@ var pgSpec = cluster.Spec{
 var postgresMachine = sync.OnceValues(func() (*Machine, error) {
 	m, err := Open(context.Background())
 	if err == nil {
+		postgresOpened = m
 		err = m.PreparePostgres(context.Background()) // past the deadline of a test
 	}
 	return m, err
 })
+
+// postgresOpened is to be closed after the tests; nil where none used it.
+var postgresOpened *Machine
 
 // openRoad opens a machine in a directory that other users can get to, as
 // those of tests are not.
