@@ -153,9 +153,11 @@ func (n *pgNode) close() error {
 	return err
 }
 
-// end kills the server, whatever state it is in, and waits, but not for ever.
+// end kills the server, whatever state it is in, and waits, but not for ever. It
+// takes milliseconds, unless the machine is so busy that nobody gets to die; not
+// to wait then would leave the shared memory behind.
 func (n *pgNode) end() error {
-	const longest = time.Second
+	const longest = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	_, _, err := n.killAll(ctx)

@@ -30,7 +30,17 @@ var pgSpec = cluster.Spec{
 
 // postgresMachine is one for all tests that need no machine of their own: its
 // first server costs a second, the others less.
-var postgresMachine = sync.OnceValues(func() (*Machine, error) { return Open(context.Background()) })
+var postgresMachine = sync.OnceValues(func() (*Machine, error) {
+	m, err := Open(context.Background())
+	if err == nil {
+		postgresOpened = m
+		err = m.PreparePostgres(context.Background()) // past the deadline of a test
+	}
+	return m, err
+})
+
+// postgresOpened is to be closed after the tests; nil where none used it.
+var postgresOpened *Machine
 
 // openRoad opens a machine in a directory that other users can get to, as
 // those of tests are not.
@@ -244,6 +254,9 @@ func TestPostgresClose(t *testing.T) {
 func playPostgres() {
 	m, err := openIn(os.Getenv(baseVariable))
 	if err != nil {
+		panic(err)
+	}
+	if err := m.PreparePostgres(context.Background()); err != nil {
 		panic(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
