@@ -57,7 +57,7 @@ func (r *record) judge(o Options) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{Oracles: reports, Phases: r.phases(), Margin: r.margin(), Counts: r.counts()}
+	v := &Verdict{Oracles: reports, Phases: r.phases(), Margin: r.margin(), Counts: r.counts(), Latencies: r.latencies()}
 	j := &judge{r: r, o: o}
 	j.run(reports)
 	v.Findings, v.Reasons = j.settle(), j.reasons

@@ -95,6 +95,9 @@ type Verdict struct {
 
 	Counts Counts         `json:"counts"`
 	Phases history.Phases `json:"phases"`
+	// Latencies tell how long acquire, extend and release took before, during and
+	// after the faults.
+	Latencies []Latency `json:"latencies,omitempty"`
 	// Margin is the closest that the beliefs of two grants of one lock came to
 	// each other; negative where they overlapped, absent with fewer than two.
 	Margin *time.Duration `json:"margin,omitempty"`

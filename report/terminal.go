@@ -23,6 +23,7 @@ func Terminal(w io.Writer, as []*results.Assessment, dir string, width int) erro
 	m.write(&b, width)
 	stories(&b, m)
 	contained(&b, m)
+	latencies(&b, m)
 	surprises(&b, as)
 	summary(&b, as, dir)
 	_, err := io.WriteString(w, Clean(b.String()))
