@@ -69,6 +69,14 @@ func (f *fault) acted(r *record, from, to int64) bool {
 	return f.start != nil && pos(f.start) <= to && f.until(r) >= from
 }
 
+// struck is when the fault did its harm. A loss of power does it at its end.
+func (f *fault) struck() *history.Event {
+	if f.name == "power-loss" && f.proved != nil {
+		return f.proved
+	}
+	return f.start
+}
+
 // killer is the fault that explains the exit of a host; nil if none does. A
 // fault explains one exit: that of the process that it found running.
 func (r *record) killer(x *history.Event) *fault {

@@ -57,7 +57,9 @@ func (r *record) judge(o Options) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{Oracles: reports, Phases: r.phases(), Faults: r.around(), Margin: r.margin(), Counts: r.counts()}
+	v := &Verdict{
+		Oracles: reports, Phases: r.phases(), Faults: r.around(), Margin: r.margin(), Counts: r.counts(), Latencies: r.phaseLatencies(),
+	}
 	j := &judge{r: r, o: o}
 	j.around = v.Faults
 	j.run(reports)

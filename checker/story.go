@@ -81,7 +81,7 @@ func (j *judge) tellStrike(host string, f *fault) string {
 	if done != "" && slices.Contains(f.targets, host) {
 		return fmt.Sprintf(" and %s at %s", done, j.at(f.start))
 	}
-	return fmt.Sprintf(", %s struck %s at %s", f.name, strings.Join(f.targets, ", "), j.at(f.start))
+	return fmt.Sprintf(", %s struck %s at %s", f.name, strings.Join(f.targets, ", "), j.at(f.struck()))
 }
 
 func (j *judge) tellSilentLoss(g1, g2 *grant, cause string, learned *history.Event, lasted time.Duration) string {
@@ -180,7 +180,7 @@ func (j *judge) tellRegression(g1, g2 *grant) string {
 func (j *judge) tellToken(g1, g2 *grant) string {
 	s := fmt.Sprintf("%s got %s at %s", g1.host, j.name(g1.lock), j.at(g1.ret()))
 	if f := j.culprit(g1, g2); f != nil {
-		s = fmt.Sprintf("%s struck %s at %s: %s", f.name, strings.Join(f.targets, ", "), j.at(f.start), s)
+		s = fmt.Sprintf("%s struck %s at %s: %s", f.name, strings.Join(f.targets, ", "), j.at(f.struck()), s)
 	}
 	return s
 }

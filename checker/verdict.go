@@ -104,6 +104,9 @@ type Verdict struct {
 	Phases history.Phases `json:"phases"`
 	// Faults tell what was going on around each fault that took effect.
 	Faults []FaultOps `json:"faults,omitempty"`
+	// Latencies tell how long acquire, extend and release took before, during and
+	// after the faults.
+	Latencies []PhaseLatency `json:"latencies,omitempty"`
 	// Margin is the closest that the beliefs of two grants of one lock came to
 	// each other; negative where they overlapped, absent with fewer than two.
 	Margin *time.Duration `json:"margin,omitempty"`

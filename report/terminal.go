@@ -24,6 +24,7 @@ func Terminal(w io.Writer, as []*results.Assessment, dir string, width int) erro
 	m.write(&b, width)
 	stories(&b, m)
 	contained(&b, m)
+	latencies(&b, m)
 	surprises(&b, as)
 	distrust(&b, as)
 	standing(&b, as)
