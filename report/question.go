@@ -19,10 +19,11 @@ func (d *Digest) ask() {
 				continue
 			}
 			for _, t := range c.Runs { // the control of many scenarios is one cell
-				q := by[t.Scenario]
+				key := t.World + " " + t.Scenario
+				q := by[key]
 				if q == nil {
 					q = newQuestion(t)
-					by[t.Scenario] = q
+					by[key] = q
 					d.Questions = append(d.Questions, q)
 				}
 				switch {
