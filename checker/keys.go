@@ -20,7 +20,7 @@ type Key struct {
 	Stretch
 	// Full are the instants at which the whole TTL was left: the set, and each extend.
 	Full []time.Duration `json:"full"`
-	// Ended: released, expired, another host has it, or empty: the history ends.
+	// Ended: how, see below; empty where the history ends first.
 	Ended string `json:"ended,omitempty"`
 }
 
@@ -28,7 +28,8 @@ type Key struct {
 const (
 	KeyReleased = "released"
 	KeyExpired  = "expired"
-	KeyTaken    = "taken" // another got it before its TTL was over
+	KeyTaken    = "taken"   // another got it before its TTL was over
+	KeyUnknown  = "unknown" // a fault struck the node, and nobody saw what it still had
 )
 
 // keeper follows the keys of the nodes through the traces.
@@ -56,11 +57,15 @@ func (r *record) keys(t *Timeline) ([]string, []Key) {
 		}
 	}
 	for i := range r.h.Events {
-		if e := &r.h.Events[i]; e.Kind == history.Trace && e.Node != "" {
+		e := &r.h.Events[i]
+		switch {
+		case e.Kind == history.Trace && e.Node != "":
 			k.nodes[e.Node] = true
 			if o := r.byOp[e.Op]; o != nil && e.Result == history.OK {
 				k.vote(e, o)
 			}
+		case e.Kind == history.Fault && e.Fault.Step == history.FaultStart && slices.Contains(forgetful, e.Fault.Name):
+			k.strike(e)
 		}
 	}
 	keys := []Key{}
@@ -99,7 +104,7 @@ func (k *keeper) vote(e *history.Event, o *op) {
 		granted := o.result() == history.OK && pos(e) > k.lastSet[voteKey{o.id, e.Node}]
 		switch {
 		case took:
-			if held != nil {
+			if held != nil && held.Ended == "" {
 				k.close(held, e.T, KeyTaken)
 			}
 			x := &Key{Node: e.Node, Host: o.call.Host, Op: o.id, Stretch: Stretch{From: e.T}, Full: []time.Duration{e.T}}
@@ -110,12 +115,24 @@ func (k *keeper) vote(e *history.Event, o *op) {
 		}
 	case history.Extend:
 		if held != nil && held.Op == o.grant() {
-			held.Full = append(held.Full, e.T)
+			held.Ended, held.Full = "", append(held.Full, e.T)
 		}
 	case history.Release:
-		if held != nil {
+		if held != nil && (held.Ended == "" || held.Op == o.grant()) {
 			k.close(held, e.T, KeyReleased)
 			delete(k.open, at)
+		}
+	}
+}
+
+// forgetful are the faults after which a node may have lost a key, or may count
+// its time in another way. What it still had shows where the key is used again.
+var forgetful = append([]string{"clock-jump", "clock-rate"}, stateLoss...)
+
+func (k *keeper) strike(e *history.Event) {
+	for _, x := range k.open {
+		if slices.Contains(e.Fault.Targets, x.Node) && x.Ended == "" {
+			k.close(x, e.T, KeyUnknown)
 		}
 	}
 }

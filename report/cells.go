@@ -37,8 +37,12 @@ type matrix struct {
 
 func newMatrix(as []*results.Assessment) *matrix {
 	m := &matrix{cells: map[row]map[string]*cell{}}
+	mixed := slices.ContainsFunc(as, func(a *results.Assessment) bool { return a.World != as[0].World })
 	for _, a := range as {
 		r, c := row{a.System, a.Guard}, column(a)
+		if mixed { // what one world shows says nothing of how often it happens in another
+			r.system += " on " + a.World
+		}
 		if m.cells[r] == nil {
 			m.cells[r] = map[string]*cell{}
 			m.rows = append(m.rows, r)

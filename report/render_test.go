@@ -63,6 +63,21 @@ func TestRenderings(t *testing.T) {
 	}
 }
 
+// Runs of two worlds are not trials of one thing.
+func TestMixedWorlds(t *testing.T) {
+	here, there := assess("single", "x", "none", 1, checker.Safe), assess("single", "x", "none", 1, checker.Violated)
+	there.World = "sim"
+	d := NewDigest([]*results.Saved{{Assessment: here}, {Assessment: there}})
+	if len(d.Rows) != 2 || d.Rows[0].System != "single on local" || d.Rows[1].System != "single on sim" || len(d.Questions) != 2 {
+		t.Errorf("%+v, %d questions", d.Rows, len(d.Questions))
+	}
+	for _, r := range d.Rows {
+		if r.Cells[0].Rate.Of != 1 {
+			t.Errorf("%s: %+v", r.System, r.Cells[0].Rate)
+		}
+	}
+}
+
 // Only what a guard held off is told as that: an orphan is no failure of the lock.
 func TestHeld(t *testing.T) {
 	orphan := checker.Finding{ID: checker.Orphan, Blame: "library", Events: []int64{1}, Words: "nobody held the lock"}

@@ -184,3 +184,14 @@ func TestTime(t *testing.T) {
 		}
 	}
 }
+
+func TestTargets(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "w1": "w1", "n1 n2": "n1, n2", "w1>n1": "w1 > n1", "w1>n1 w1>n2 w2>n1 w2>n2": "w1, w2 > n1, n2",
+		"w1>n1 w2>n2": "w1>n1, w2>n2", "w1>n1 n2": "w1>n1, n2",
+	} {
+		if got := targets(strings.Fields(in)); got != want {
+			t.Errorf("%q: %q, expected %q", in, got, want)
+		}
+	}
+}

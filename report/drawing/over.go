@@ -30,7 +30,7 @@ func (p *picture) placeFaults() {
 }
 
 func faultLabel(f checker.Strike) string {
-	label := f.Name + " " + strings.Join(f.Targets, ", ")
+	label := f.Name + " " + targets(f.Targets)
 	if !f.Proved {
 		label += " (not seen to work)"
 	}
@@ -38,6 +38,28 @@ func faultLabel(f checker.Strike) string {
 		label = string(r[:mostLetters-1]) + "…"
 	}
 	return label
+}
+
+// targets names targets; of links from each of some hosts to each of some
+// nodes, the hosts and the nodes.
+func targets(all []string) string {
+	var near, far []string
+	for _, t := range all {
+		a, b, link := strings.Cut(t, ">")
+		if !link {
+			return strings.Join(all, ", ")
+		}
+		if !slices.Contains(near, a) {
+			near = append(near, a)
+		}
+		if !slices.Contains(far, b) {
+			far = append(far, b)
+		}
+	}
+	if len(near)*len(far) != len(all) || len(all) == 0 {
+		return strings.Join(all, ", ")
+	}
+	return strings.Join(near, ", ") + " > " + strings.Join(far, ", ")
 }
 
 func (p *picture) bands() {

@@ -283,8 +283,11 @@ func (p *picture) node(l *lane) {
 		fmt.Fprintf(&d, "L%s %sZ", px(x+w), px(base))
 		c := p.colour[k.Host]
 		p.titled(fmt.Sprintf("%s holds the key of %s from %s to %s; %s", k.Node, k.Host, Time(k.From), Time(k.To), ended(k)), "path", "d", d.String(), "class", "left "+c)
-		if textWidth(k.Host) < w-2 {
+		if textWidth(k.Host) < w-8 {
 			p.text(x+4, base-4, "host "+c, k.Host)
+		}
+		if k.Ended == checker.KeyUnknown {
+			p.text(x+w+3, base-4, "host "+c, "?")
 		}
 	}
 }
@@ -293,6 +296,8 @@ func ended(k checker.Key) string {
 	switch k.Ended {
 	case checker.KeyTaken:
 		return "another got it before its time was over"
+	case checker.KeyUnknown:
+		return "a fault struck, and nobody saw what the node still had"
 	case "":
 		return "held until the end of the run"
 	}

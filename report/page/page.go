@@ -87,6 +87,7 @@ type runView struct {
 	Timeline template.HTML
 	Latency  template.HTML
 	Moments  []checker.Moment
+	Margin   string
 	Rest     []checker.Finding
 	More     int // findings that are not shown
 	Problems []string
@@ -123,7 +124,7 @@ func (v *view) run(t *report.Told, id string) *runView {
 	r.More = len(t.Rest) - len(r.Rest)
 	r.Story = []piece{{Words: t.Story}}
 	if tl := t.Timeline; tl != nil {
-		r.Moments = tl.Moments
+		r.Moments, r.Margin = tl.Moments, margin(tl)
 		r.Story = number(t, tl)
 		if len(tl.Hosts) > 0 && (v.Single || telling(t)) {
 			r.Timeline = template.HTML(drawing.Timeline(tl, id))

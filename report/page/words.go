@@ -83,19 +83,19 @@ func trust(t *report.Told) []string {
 		}
 		all = append(all, fmt.Sprintf("%s of %s, %s to %s; %s.", f.Name, strings.Join(f.Targets, ", "), drawing.Time(f.From), drawing.Time(f.To), proof))
 	}
-	return append(all, margin(t.Timeline)...)
+	return all
 }
 
 // margin tells how close it was.
-func margin(tl *checker.Timeline) []string {
+func margin(tl *checker.Timeline) string {
 	c := tl.Closest
 	switch {
 	case c == nil:
-		return nil
+		return ""
 	case c.Gap < 0:
-		return []string{fmt.Sprintf("Margin: the beliefs of %s and %s overlapped for %s, at %s.", c.First, c.Second, drawing.Time(-c.Gap), drawing.Time(c.At))}
+		return fmt.Sprintf("Margin: the beliefs of %s and %s overlapped for %s, at %s.", c.First, c.Second, drawing.Time(-c.Gap), drawing.Time(c.At))
 	}
-	return []string{fmt.Sprintf("Margin: two beliefs came no closer than %s to each other (%s before %s, at %s).", drawing.Time(c.Gap), c.First, c.Second, drawing.Time(c.At))}
+	return fmt.Sprintf("Margin: two beliefs came no closer than %s to each other (%s before %s, at %s).", drawing.Time(c.Gap), c.First, c.Second, drawing.Time(c.At))
 }
 
 // limits say what the run does not prove.
