@@ -58,6 +58,7 @@
 //   - the Lua libraries bit, struct and cmsgpack, the settings of cjson, scripts
 //     with a shebang, redis.setresp(3), redis.acl_check_cmd, redis.breakpoint
 //   - redis.set_repl is accepted and changes nothing
+//   - a master for REPLICAOF: the node refuses writes from then on, and is sent nothing
 //   - a time limit for scripts: one that never ends hangs the simulation
 //   - large hashes keep the order of insertion, too
 package node
