@@ -80,7 +80,8 @@ func (c *client) do(ctx context.Context, args ...any) (any, error) {
 		if err = c.gate(ctx); err != nil {
 			return nil, err
 		}
-		if err = ctx.Err(); err != nil {
+		if err = ctx.Err(); err != nil { // of all nodes at once, if the caller gave up
+			c.apart()
 			return nil, err
 		}
 		if err = c.carry(ctx, m); err == nil {
