@@ -166,7 +166,7 @@ func TestNoFailover(t *testing.T) {
 	c := up(t, groupSpec())
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if proof, err := c.AwaitFailover(ctx, "n1"); err == nil || !strings.Contains(err.Error(), "still name n1") {
+	if proof, err := c.AwaitFailover(ctx, "n1"); err == nil || !strings.Contains(err.Error(), "no failover from n1") {
 		t.Errorf("nothing has happened: %q, %v", proof, err)
 	}
 	if _, err := c.AwaitFailover(deadline(t), "n9"); err == nil {
