@@ -20,13 +20,7 @@ var failover = Kind{
 	About: "makes a replica the master (how: kill, command, isolate); at its end the old master is back as a replica",
 	Hosts: true, FewHosts: true, Heals: true, Failovers: true, Takes: []string{"how"},
 	check: checkFailover,
-	draw: func(d *drawer, s *Spec) {
-		s.How = []string{howKill, howCommand, howIsolate}[d.rng.IntN(3)]
-		if s.How != howIsolate {
-			s.Hosts = nil
-		}
-	},
-	make: func(c Controls, s Spec, id string) Fault { return &failedOver{c: c, spec: s, id: id} },
+	make:  func(c Controls, s Spec, id string) Fault { return &failedOver{c: c, spec: s, id: id} },
 }
 
 func checkFailover(s Spec) error {

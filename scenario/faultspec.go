@@ -97,6 +97,13 @@ func (s *Scenario) validateTargets(path string, f faults.Spec, kind faults.Kind)
 			return p
 		}
 	}
+	if kind.Failovers { // which keep locks, and one follows the other
+		for i, n := range f.Nodes {
+			if p := oneOf(fmt.Sprintf("%s.nodes[%d]", path, i), n, s.DataNodes()); p != nil {
+				return p
+			}
+		}
+	}
 	return first(
 		must(!repeats(f.Hosts), path+".hosts", "a host stands twice"),
 		must(!repeats(f.Nodes), path+".nodes", "a node stands twice"),

@@ -1,11 +1,17 @@
 package local
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-redsync/redsync/v4/redis"
+
 	"lockchaos/cluster"
+	"lockchaos/host"
+	"lockchaos/locks"
 )
 
 // groupSpec is one master, two replicas and three Sentinels.
@@ -62,5 +68,150 @@ func TestFailover(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("a replica in %v", time.Since(start))
+	}
+}
+
+// A peer is known by its source address and goes through its own link; who is
+// no peer is turned away.
+func TestPeersGoThroughTheirLinks(t *testing.T) {
+	t.Parallel()
+	c := up(t, groupSpec("w1"))
+	before := map[string]cluster.Counts{}
+	for _, near := range []string{"n2", "n3", "s1", "s2", "s3"} {
+		before[near] = c.Link(near, "n1").Counts()
+		if before[near].Connections == 0 {
+			t.Errorf("no connection from %s to n1 went through its link", near)
+		}
+	}
+	if n := c.Link("n1", "n2").Counts().Connections; n != 0 {
+		t.Errorf("the master has opened %d connections to its replica", n)
+	}
+	cut := c.Link("n2", "n1")
+	if err := cut.Apply(deadline(t), "cut", cluster.Rule{Drop: true, Direction: cluster.Both}); err != nil {
+		t.Fatal(err)
+	}
+	n1 := c.nodes["n1"]
+	set(t, c, "n1", "key", "value")
+	until(t, "the replica that is not cut off has the value", func() bool { return get(t, c, "n3", "key") == "value" })
+	if v := get(t, c, "n2", "key"); v != "" {
+		t.Errorf("the replica that is cut off has %q", v)
+	}
+	if err := cut.Lift(deadline(t), "cut"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the other has it, too", func() bool { return get(t, c, "n2", "key") == "value" })
+
+	if reply, err := ask(deadline(t), "", c.entrances["n1"].addr(), "PING"); err == nil {
+		t.Errorf("who is no peer gets %q", reply)
+	}
+	if reply, err := ask(deadline(t), "", n1.port.addr(), "PING"); err != nil {
+		t.Errorf("the node itself: %q, %v", reply, err)
+	}
+}
+
+// The master of a host's failover client is the one of the time, through the
+// host's own links, before a failover and after it.
+func TestHostFollowsTheMaster(t *testing.T) {
+	t.Parallel()
+	c := up(t, groupSpec("w1"))
+	pool := host.DialMaster(*c.sentinelInit("w1"), locks.Options{})
+	sys, err := locks.Find("sentinel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := sys.New(locks.Config{Pools: []redis.Pool{pool}, Name: "lock", TTL: time.Minute,
+		Options: locks.Options{Wait: 2, WaitChecked: true, WaitTimeout: locks.Duration(2 * time.Second)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := l.Acquire(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := get(t, c, "n2", "lock"); v != g.Owner { // WAIT 2 has returned
+		t.Errorf("the replica has %q, want %q", v, g.Owner)
+	}
+	if c.Link("w1", "n1").Counts().ReplyBytes == 0 || c.Link("w1", "n2").Counts().Connections != 0 {
+		t.Errorf("w1 has not gone through its link to the master, or through another")
+	}
+	if _, err := c.CrashNode(deadline(t), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.AwaitFailover(deadline(t), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	now := master(t, c)
+	until(t, "the client has found the new master", func() bool {
+		_, err := g.Extend(deadline(t))
+		return err == nil
+	})
+	if c.Link("w1", now).Counts().ReplyBytes == 0 {
+		t.Errorf("w1 has not gone through its link to %s", now)
+	}
+	// One replica of two is left, and the other cannot answer.
+	if err := g.Release(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Acquire(deadline(t))
+	if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "1 of 2 replicas") {
+		t.Errorf("an acquire that one of two replicas knows of: %v", err)
+	}
+	if v := get(t, c, now, "lock"); v != "" {
+		t.Errorf("it was not given back: %q is there", v)
+	}
+}
+
+func TestNoFailover(t *testing.T) {
+	t.Parallel()
+	c := up(t, groupSpec())
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if proof, err := c.AwaitFailover(ctx, "n1"); err == nil || !strings.Contains(err.Error(), "still name n1") {
+		t.Errorf("nothing has happened: %q, %v", proof, err)
+	}
+	if _, err := c.AwaitFailover(deadline(t), "n9"); err == nil {
+		t.Error("n9 was the master")
+	}
+	alone := up(t, cluster.Spec{Nodes: []cluster.NodeSpec{{Name: "n1"}}})
+	if m, err := alone.Master(deadline(t)); err == nil {
+		t.Errorf("without Sentinels %s is the master", m)
+	}
+}
+
+func TestMasterWantsReplicas(t *testing.T) {
+	t.Parallel()
+	spec := groupSpec()
+	for i := range spec.Nodes[:3] {
+		spec.Nodes[i].MinReplicas = 1
+	}
+	spec.Nodes[2].Prefer = true
+	c := up(t, spec)
+	set(t, c, "n1", "key", "value")
+	for _, n := range []string{"n2", "n3"} {
+		if err := c.Link(n, "n1").Apply(deadline(t), "cut", cluster.Rule{Drop: true, Direction: cluster.Both}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "the master refuses", func() bool {
+		_, err := c.Command(deadline(t), "n1", "SET", "key", "other")
+		return err != nil && strings.Contains(err.Error(), "NOREPLICAS")
+	})
+	if _, err := c.CrashNode(deadline(t), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.AwaitFailover(deadline(t), "n1"); err != nil || master(t, c) != "n3" {
+		t.Errorf("%s is the master, n3 was to be preferred: %v", master(t, c), err)
+	}
+}
+
+func TestValidatePeers(t *testing.T) {
+	two, none, odd := groupSpec(), groupSpec(), groupSpec()
+	two.Nodes[1].Role, none.Nodes[0].Role, odd.Nodes[1].Role = "", cluster.RoleReplica, "spare"
+	for want, spec := range map[string]cluster.Spec{
+		"2 masters": two, "0 masters": none, `unknown role "spare"`: odd,
+	} {
+		if err := validate(spec); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }

@@ -20,13 +20,12 @@ type Part struct {
 
 // Inventory looks for everything that a run can use.
 func Inventory(ctx context.Context) []Part {
-	redis := Part{Name: "redis-server", For: "all runs on real servers", Get: "apt-get install redis-server", Needed: true}
+	redis := Part{Name: "redis-server", For: "all runs on real servers; it is the Sentinels, too", Get: "apt-get install redis-server", Needed: true}
 	if path, err := findRedis(); err == nil {
 		redis.Found = firstLine(ctx, path, "--version")
 	}
 	return []Part{
 		redis,
-		program(ctx, "redis-sentinel", "runs with a failover; not used yet", "apt-get install redis-sentinel", "--version"),
 		program(ctx, "python3", "the example host in examples/hosts/", "apt-get install python3", "--version"),
 		{Name: "libfaketime", For: "clock faults on real servers; not used yet", Get: "apt-get install libfaketime",
 			Found: glob("/usr/lib/*/faketime/libfaketimeMT.so.1")},

@@ -242,8 +242,6 @@ func (c *Cluster) close() error {
 	hosts := slices.Collect(maps.Values(c.hosts))
 	c.mu.Unlock()
 
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
 	all := concurrently(hosts, (*hostProc).end)
 	c.switches.close()
 	c.pools.close()
@@ -251,6 +249,8 @@ func (c *Cluster) close() error {
 		e.close()
 	}
 	c.admitting.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
 	links := slices.Collect(maps.Values(c.links))
 	all = errors.Join(all, concurrently(links, func(l *Link) error { return l.close(ctx) }))
 	nodes := slices.Collect(maps.Values(c.nodes))

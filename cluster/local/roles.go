@@ -87,7 +87,8 @@ func (c *Cluster) peering(spec cluster.NodeSpec) peering {
 
 func (n *node) configFile() string { return filepath.Join(n.dir, "redis.conf") }
 
-// configure writes the file that a failover rewrites, before the first start.
+// configure writes the file that a failover rewrites, before the first start. A
+// Sentinel is a redis-server, too: it is started with --sentinel.
 func (n *node) configure() error {
 	p := n.peering
 	if p.entrance == nil {

@@ -1,7 +1,9 @@
 package local
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -50,7 +52,12 @@ func (t *toxi) addProxy(ctx context.Context, l *Link) (*toxiproxy.Proxy, error) 
 	err := l.controlled(ctx, "install the gate", func() error {
 		for d, stream := range streams {
 			attrs := toxiclient.Attributes{"link": t.key(l), "direction": d}
-			if _, err := t.named(l).AddToxic(gateType+"_"+stream, gateType, stream, 1, attrs); err != nil {
+			// Past the API: a group of nodes has dozens of links.
+			b, err := json.Marshal(map[string]any{"name": gateType + "_" + stream, "type": gateType, "stream": stream, "toxicity": 1, "attributes": attrs})
+			if err == nil {
+				_, err = p.Toxics.AddToxicJson(bytes.NewReader(b))
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -61,7 +68,7 @@ func (t *toxi) addProxy(ctx context.Context, l *Link) (*toxiproxy.Proxy, error) 
 
 // removeProxy takes the proxy away. Its connections are the link's to close.
 func (t *toxi) removeProxy(ctx context.Context, l *Link) error {
-	return l.controlled(ctx, "remove the proxy", func() error { return t.named(l).Delete() })
+	return l.controlled(ctx, "remove the proxy", func() error { return t.api.Collection.Remove(l.name) })
 }
 
 // streams are Toxiproxy's words for the directions.
