@@ -15,6 +15,9 @@ func other(names ...string) []string {
 	return slices.DeleteFunc([]string{"n1", "n2", "n3"}, func(n string) bool { return slices.Contains(names, n) })
 }
 
+// rejoin is longer than Sentinels take to make a replica of an old master.
+const rejoin = 6 * time.Second
+
 var sentinels = []string{"s1", "s2", "s3"}
 
 func TestFailover(t *testing.T) {
@@ -31,7 +34,7 @@ func TestFailover(t *testing.T) {
 		w.want(w.at(master, "GET", "k"), "w")
 		_, _ = w.StartNode(w.ctx, "n1") // without its keys, and as a master
 		w.says("n1", "role:master")
-		time.Sleep(2 * time.Second)
+		time.Sleep(rejoin)
 		w.says("n1", "role:slave")
 		w.want(w.at("n1", "GET", "k"), "w")
 		w.says(other("n1", master)[0], "master_host:"+master)
@@ -49,7 +52,7 @@ func TestFailover(t *testing.T) {
 		join()
 		_, _ = w.ResumeNode(w.ctx, "n1")
 		w.want(w.at("n1", "GET", "k"), "new") // until it is told
-		time.Sleep(2 * time.Second)
+		time.Sleep(rejoin)
 		w.says("n1", "role:slave")
 		w.want(w.at("n1", "GET", "k"), "old")
 		w.want(w.at("n1", "GET", "more"), nil)
@@ -84,7 +87,7 @@ func TestFailover(t *testing.T) {
 		}
 		master := w.await("n1")
 		w.want(w.at(master, "GET", "k"), "v")
-		time.Sleep(3 * time.Second)
+		time.Sleep(rejoin)
 		w.says("n1", "role:slave")
 		w.want(w.from("w1", "GET", "k"), "v")
 	})
@@ -110,9 +113,9 @@ func TestFailover(t *testing.T) {
 		_, _ = w.PauseNode(w.ctx, "s3")
 		_, _ = w.CrashNode(w.ctx, "n1")
 		master := w.await("n1")
-		time.Sleep(3 * time.Second)
+		time.Sleep(rejoin)
 		_, _ = w.ResumeNode(w.ctx, "s3")
-		time.Sleep(2 * time.Second)
+		time.Sleep(rejoin)
 		w.want(w.servers["s3"].sentinel.master, master)
 		w.want(w.servers["s3"].sentinel.tilt, false)
 	})
@@ -123,7 +126,7 @@ func TestFailover(t *testing.T) {
 			master := w.await(old)
 			w.want(w.from("w1", "INCR", "k") != nil, true)
 			_, _ = w.StartNode(w.ctx, old)
-			time.Sleep(6 * time.Second)
+			time.Sleep(rejoin)
 			old = master
 		}
 		for _, n := range other(old) {
@@ -146,7 +149,7 @@ func TestSplitBrain(t *testing.T) {
 		w.want(w.at("n1", "GET", "k"), "one side")
 		w.want(w.at(master, "GET", "k"), "the other")
 		join()
-		time.Sleep(4 * time.Second)
+		time.Sleep(rejoin)
 		w.want(w.from("w1", "GET", "k"), "the other")
 		w.want(w.at("n1", "GET", "k"), "the other")
 	})
@@ -161,7 +164,7 @@ func TestSplitBrain(t *testing.T) {
 		w.cut([]string{"n1", "w1"}, []string{"n2", "n3", "s1", "s2", "s3", "w2"})
 		w.want(w.from("w1", "SET", "k", "one side"), "OK")
 		w.await("n1")
-		time.Sleep(2 * time.Second)
+		time.Sleep(rejoin)
 		if s := fmt.Sprint(w.from("w1", "SET", "k", 1)); !strings.HasPrefix(s, "NOREPLICAS ") {
 			w.Error(s)
 		}
@@ -185,7 +188,7 @@ func TestFailoverClient(t *testing.T) {
 		w.cut([]string{"w1"}, sentinels) // it hears of nothing
 		w.at("s1", "SENTINEL", "FAILOVER", cluster.Service)
 		w.await("n1")
-		time.Sleep(3 * time.Second)
+		time.Sleep(rejoin)
 		start := time.Now()
 		s := w.from("w1", "SET", "k", 2)
 		if s == "OK" || time.Since(start) < readTimeout {

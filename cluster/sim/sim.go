@@ -1,11 +1,3 @@
-// Package sim is a world in virtual time: simulated Redis nodes with a clock
-// each, simulated links, and hosts that run the real lock libraries. It is to
-// be used within a testing/synctest bubble, where time is virtual; the same
-// seed then gives the same history byte for byte.
-//
-// The simulated nodes are held to a real redis-server by a differential test
-// in package node. The clients have the habits of go-redis, by its rules for
-// timeouts and retries, not its code: a real connection has no place in a bubble.
 package sim
 
 import (
