@@ -154,7 +154,7 @@ func (r *record) timeline(v *Verdict) *Timeline {
 func (r *record) window(t *Timeline, v *Verdict) {
 	t.From, t.To = r.begin(), t.End
 	whole := t.To - t.From
-	from, to := t.From, t.To
+	from, to := t.From, t.From+r.h.Header.TTL
 	switch {
 	case len(t.Moments) > 0:
 		from, to = t.Moments[0].T, t.Moments[len(t.Moments)-1].T
@@ -168,7 +168,6 @@ func (r *record) window(t *Timeline, v *Verdict) {
 		from, to = t.Faults[0].From, t.Faults[0].From
 		t.Why = "around the first fault"
 	default:
-		to = from + r.h.Header.TTL
 		t.Why = "the beginning"
 	}
 	pad := max((to-from)/12, min(r.h.Header.TTL/20, 20*time.Millisecond))

@@ -106,7 +106,7 @@ func newQuestion(t *Told) *Question {
 func WorldWords(t *Told) string {
 	switch t.World {
 	case "sim":
-		return fmt.Sprintf("in the simulation (sim): the real lock libraries in virtual time, over simulated Redis nodes, seed %d", seed(t))
+		return "in the simulation (sim): the real lock libraries in virtual time, over simulated Redis nodes"
 	case "local":
 		s := "on real servers of one machine (local)"
 		if m := t.Manifest; m != nil && m.Machine.Redis != "" {
@@ -116,13 +116,6 @@ func WorldWords(t *Told) string {
 		return s
 	}
 	return "on " + t.World
-}
-
-func seed(t *Told) int64 {
-	if t.Manifest == nil {
-		return 0
-	}
-	return t.Manifest.Seed
 }
 
 // fence says whether a guard stopped what happened without one: what the runs
