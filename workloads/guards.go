@@ -1,6 +1,11 @@
 package workloads
 
-import "lockchaos/history"
+import (
+	"fmt"
+	"slices"
+
+	"lockchaos/history"
+)
 
 // Guard describes a guard at the resource.
 type Guard struct {
@@ -19,6 +24,14 @@ func Guards() []Guard {
 		{history.GuardVersion, "compare-and-set: a write names the version that it read; no token needed"},
 		{history.GuardAtomic, "one atomic increment at the resource: no lock is needed for a right count"},
 	}
+}
+
+// known refuses a guard that is none of them: a resource would accept everything.
+func known(guard string) error {
+	if slices.ContainsFunc(Guards(), func(g Guard) bool { return g.Name == guard }) {
+		return nil
+	}
+	return fmt.Errorf("resource: unknown guard %q", guard)
 }
 
 // The rule of fence and fence-read is exact: an attempt passes if its token is greater, or

@@ -25,10 +25,14 @@ DECLARE
 BEGIN
 	SELECT * INTO STRICT was FROM counter FOR UPDATE;
 	passed := true;
-	IF guard = 'fence-read' OR guard = 'fence' AND do_what = 'write' THEN
+	IF guard = 'fence-read' OR guard LIKE 'fence%' AND do_what = 'write' THEN
 		UPDATE counter SET fence_token = token, fence_owner = owner, fence_op = op
 		WHERE fence_token < token
-			OR fence_token = token AND token <> 0 AND fence_owner = owner AND fence_op < op;
+			OR fence_token = token AND token <> 0 AND CASE guard
+				WHEN 'fence-greater' THEN false
+				WHEN 'fence-greater-or-equal' THEN true
+				ELSE fence_owner = owner AND fence_op < op
+			END;
 		passed := FOUND;
 	ELSIF guard = 'version' AND do_what = 'write' THEN
 		passed := was.version = seen_version;

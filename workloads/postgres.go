@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,14 +21,11 @@ type PostgresResource struct {
 
 var _ Resource = (*PostgresResource)(nil)
 
-// postgresGuards are those that the function of the schema knows.
-var postgresGuards = []string{history.GuardNone, history.GuardFence, history.GuardFenceRead, history.GuardVersion, history.GuardAtomic}
-
 // NewPostgresResource makes the counter, reached by each host at an address of
 // its own, and past all links at direct. It is to be closed.
 func NewPostgresResource(ctx context.Context, guard string, hosts map[string]string, direct string) (*PostgresResource, error) {
-	if !slices.Contains(postgresGuards, guard) {
-		return nil, fmt.Errorf("resource: unknown guard %q", guard) // it would accept everything
+	if err := known(guard); err != nil {
+		return nil, err
 	}
 	r := &PostgresResource{guard: guard, hosts: map[string]*pgClient{}, direct: newPgClient(direct)}
 	for name, addr := range hosts {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 
 	"github.com/go-redsync/redsync/v4/redis"
 
@@ -42,8 +41,8 @@ const ledgerPage = 10_000
 // NewRedisResource makes the counter, reached through link by each host, and
 // past all links through direct.
 func NewRedisResource(ctx context.Context, guard string, link func(host string) redis.Pool, direct redis.Pool) (*RedisResource, error) {
-	if !slices.ContainsFunc(Guards(), func(g Guard) bool { return g.Name == guard }) {
-		return nil, fmt.Errorf("resource: unknown guard %q", guard) // it would accept everything
+	if err := known(guard); err != nil {
+		return nil, err
 	}
 	conn, err := direct.Get(ctx)
 	if err != nil {
