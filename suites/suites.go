@@ -8,5 +8,9 @@ import "embed"
 //go:embed *.yaml
 var Files embed.FS
 
-// Default is the suite that is run where none is named.
-const Default = "default"
+// The suites that are run where none is named: Default on real servers, and all
+// there is where it takes seconds.
+const (
+	Default    = "default"
+	Simulation = "full"
+)

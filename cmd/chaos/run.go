@@ -74,7 +74,7 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return usage(err)
 	}
-	what, err := find(args)
+	what, err := find(args, f.on)
 	if err != nil {
 		return usage(err)
 	}
@@ -236,10 +236,13 @@ type found struct {
 	canary    *scenario.Scenario
 }
 
-// find resolves the arguments; none is the default suite.
-func find(args []string) (*found, error) {
+// find resolves the arguments; none is the default suite of the world.
+func find(args []string, world string) (*found, error) {
 	catalogue := scenario.NewCatalogue(scenarios.Files)
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0 && world == scenario.Simulation:
+		args = []string{suites.Simulation}
+	case len(args) == 0:
 		args = []string{suites.Default}
 	}
 	for _, arg := range args {
