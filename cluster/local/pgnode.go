@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -148,18 +149,25 @@ func readPostmaster(dir string) postmaster {
 const postmasterFile = "postmaster.pid"
 
 // releaseShared gives back the segment of shared memory that a killed server has
-// left: it would stay until the machine is restarted, and there are but 4096.
+// left: it would stay until the machine is restarted, and there are but 4096. A
+// process that is just ending holds on to it for a moment longer.
 func releaseShared(dir string) error {
 	f := readPostmaster(dir)
 	if f.shmid < 0 {
 		return nil
 	}
-	var seg unix.SysvShmDesc
-	if _, err := unix.SysvShmCtl(f.shmid, unix.IPC_STAT, &seg); err != nil {
-		return nil // it is gone
-	}
-	if seg.Perm.Key != f.key || seg.Nattch > 0 {
-		return nil // another's, or in use
+	const longest = 2 * time.Second
+	for until := time.Now().Add(longest); ; time.Sleep(tick) {
+		var seg unix.SysvShmDesc
+		if _, err := unix.SysvShmCtl(f.shmid, unix.IPC_STAT, &seg); err != nil || seg.Perm.Key != f.key {
+			return nil // it is gone, or another's
+		}
+		if seg.Nattch == 0 {
+			break
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("the shared memory segment %d of %s is still in use by %d process(es)", f.shmid, dir, seg.Nattch)
+		}
 	}
 	if _, err := unix.SysvShmCtl(f.shmid, unix.IPC_RMID, nil); err != nil {
 		return fmt.Errorf("cannot remove the shared memory segment %d of %s: %w", f.shmid, dir, err)
