@@ -196,21 +196,26 @@ expect:
 			}
 		})
 	}
-	t.Run("example", func(t *testing.T) {
-		t.Parallel()
-		code, said := runExternal(t, bin, top, "examples/hosts/my-lock.yaml")
-		if code != 0 {
-			t.Errorf("exit code %d, expected 0", code)
-		}
-		for _, row := range []string{`external × none +safe +VIOLATED`, `external × fence +· +safe`} {
-			if !regexp.MustCompile(row).MatchString(said) {
-				t.Errorf("no line is like %q", row)
+	for _, example := range []struct{ file, none, fence string }{
+		{"my-lock.yaml", `external × none +safe +VIOLATED`, `external × fence +· +safe`},
+		{"sentinel-lock.yaml", `external × none +safe +safe`, `external × fence +· +safe`},
+	} {
+		t.Run(example.file, func(t *testing.T) {
+			t.Parallel()
+			code, said := runExternal(t, bin, top, "examples/hosts/"+example.file)
+			if code != 0 {
+				t.Errorf("exit code %d, expected 0", code)
 			}
-		}
-		if t.Failed() {
-			t.Logf("it says:\n%s", said)
-		}
-	})
+			for _, row := range []string{example.none, example.fence} {
+				if !regexp.MustCompile(row).MatchString(said) {
+					t.Errorf("no line is like %q", row)
+				}
+			}
+			if t.Failed() {
+				t.Logf("it says:\n%s", said)
+			}
+		})
+	}
 }
 
 func keep(t *testing.T, path, text string) {

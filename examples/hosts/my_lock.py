@@ -11,7 +11,6 @@ EXTEND = 'return redis.call("GET", KEYS[1]) == ARGV[1] and redis.call("PEXPIRE",
 RELEASE = 'return redis.call("GET", KEYS[1]) == ARGV[1] and redis.call("DEL", KEYS[1]) or 0'
 
 class Failed(Exception): """A code, whether it is definite (it certainly left nothing), and a text."""
-
 class Host:
     def init(self, r):
         init = r["init"]
@@ -47,7 +46,6 @@ class Host:
 
     def close(self, r): pass
     def held(self, r): return self.grants.get(r["grant"]) or self.lost(r)
-
     def lost(self, r):
         self.grants.pop(r["grant"], None)
         raise Failed("lost", True, "the lock is not this grant's any more")
@@ -70,10 +68,12 @@ class Host:
         if not answer.startswith(b":"): raise Failed("internal", False, answer.decode().strip())
         return int(answer[1:])
 
-host = Host()
-for line in sys.stdin:
-    r = json.loads(line)
-    try: reply = {"ok": True, **(getattr(host, r["op"])(r) or {})}
-    except Failed as e: reply = {"ok": False, "error": dict(zip(("code", "definite", "text"), e.args))}
-    print(json.dumps({"id": r["id"], **reply}), flush=True)
-    if r["op"] == "close": break
+def serve(host):
+    for line in sys.stdin:
+        r = json.loads(line)
+        try: reply = {"ok": True, **(getattr(host, r["op"])(r) or {})}
+        except Failed as e: reply = {"ok": False, "error": dict(zip(("code", "definite", "text"), e.args))}
+        print(json.dumps({"id": r["id"], **reply}), flush=True)
+        if r["op"] == "close": break
+
+if __name__ == "__main__": serve(Host())
