@@ -1,0 +1,224 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"lockchaos/checker"
+	"lockchaos/cluster"
+	"lockchaos/cluster/sim"
+	"lockchaos/faults"
+	"lockchaos/results"
+	"lockchaos/scenario"
+)
+
+// sabotage is one way to do a fault, and to have it do nothing.
+type sabotage struct {
+	kind string
+	keys string // of the fault, but for from and for
+	from string // where it is not "after w1 acquired 2"
+	// claim is what a control says that did nothing, where the fault has a proof of
+	// its own. Elsewhere the control is the witness, and says that it saw nothing.
+	claim string
+	// observed is what a witness saw in place of the effect, if it saw anything.
+	observed string
+}
+
+// sabotages has each kind of fault, and each way of a failover.
+var sabotages = []sabotage{
+	{kind: "pause-host", keys: "hosts: [w1]"},
+	{kind: "pause-host", keys: "hosts: [w1]", observed: "process state S, expected T"},
+	{kind: "kill-host", keys: "hosts: [w1]"},
+	{kind: "kill-host", keys: "hosts: [w1]", observed: "it still runs"},
+	{kind: "pause-node", keys: "nodes: [n1]"},
+	{kind: "pause-node", keys: "nodes: [n1]", observed: "process state S, expected T"},
+	{kind: "crash-node", keys: "nodes: [n1]"},
+	{kind: "crash-node", keys: "nodes: [n1]", observed: "it still answers"},
+	{kind: "restart-node", keys: "nodes: [n1]"},
+	{kind: "restart-node", keys: "nodes: [n1], down: 100ms"},
+	{kind: "restart-node", keys: "nodes: [n1]", claim: "signal: killed"}, // it cannot be started: it runs
+	{kind: "partition", keys: "hosts: [w1], nodes: [n1]"},
+	{kind: "partition", keys: "hosts: [w1], nodes: [n1], direction: requests"},
+	{kind: "partition", keys: "hosts: [w1], nodes: [n1], direction: replies"},
+	{kind: "hold", keys: "hosts: [w1], nodes: [n1]"},
+	{kind: "delay", keys: "hosts: [w1], nodes: [n1], latency: 20ms, jitter: 5ms"},
+	{kind: "reset", keys: "hosts: [w1], nodes: [n1]"},
+	{kind: "clock-jump", keys: "nodes: [n1], by: 2s"},
+	{kind: "clock-jump", keys: "nodes: [n1], by: -2s", observed: "its clock jumped by 0s, expected -2s"},
+	{kind: "clock-rate", keys: "nodes: [n1], rate: 1.1"},
+	{kind: "clock-rate", keys: "nodes: [n1], rate: 0.9", observed: "its clock went on by 10ms in 10ms"},
+	{kind: "power-loss", keys: "nodes: [n1]"},
+	{kind: "power-loss", keys: "nodes: [n1]", observed: "it still runs"},
+	{kind: "evict", keys: "nodes: [n1]"},
+	{kind: "evict", keys: "nodes: [n1]", observed: "its keys are all there"},
+	{kind: "flush-scripts", keys: "nodes: [n1]"},
+	{kind: "read-only", keys: "nodes: [n1]"},
+	{kind: "slow", keys: "nodes: [n1], latency: 20ms"},
+	{kind: "slow", keys: "nodes: [n1], latency: 20ms", observed: "PING took 1ms at the median"},
+	{kind: "failover", keys: "how: kill", from: idleMoment, claim: "signal: killed"},
+	{kind: "failover", keys: "how: command", from: idleMoment},
+	{kind: "failover", keys: "how: isolate", from: idleMoment},
+	{kind: "cut-replication", keys: "nodes: [n2, n3]", from: idleMoment},
+}
+
+// idleMoment is when nobody holds the lock, and the replicas have all.
+const idleMoment = "before w1 acquires 3"
+
+func (s sabotage) String() string {
+	return strings.Join(strings.FieldsFunc(s.kind+" "+s.keys+" "+s.claim+" "+s.observed, func(r rune) bool {
+		return strings.ContainsRune(" ,:[]", r)
+	}), "-")
+}
+
+// scenario is one in which the fault does no harm, so that nothing but its proof
+// tells whether it was there.
+func (s sabotage) scenario(t *testing.T) *scenario.Scenario {
+	t.Helper()
+	k, ok := faults.Find(s.kind)
+	if !ok {
+		t.Fatalf("there is no fault %s", s.kind)
+	}
+	lock, nodes, hosts, deadline := "{system: redlock, ttl: 1s, context_timeout: true}", "{persistence: everysec}", 2, "10s"
+	if k.Failovers {
+		lock, nodes, hosts, deadline = "{system: sentinel, ttl: 1s}", "{persistence: none}", 1, "60s"
+	}
+	from, lasts := "after w1 acquired 2", ""
+	if s.from != "" {
+		from = s.from
+	}
+	if k.Heals {
+		lasts = ", for: 300ms"
+	}
+	text := fmt.Sprintf(`
+name: sabotage
+lock: %s
+nodes: %s
+hosts: %d
+workload: {kind: counter, rounds: 4, work: 5ms, rest: 50ms}
+guards: [none]
+control: none
+deadline: %s
+faults: [{fault: %s, %s, from: %s%s}]
+expect: {none: {outcome: safe}}
+`, lock, nodes, hosts, deadline, s.kind, s.keys, from, lasts)
+	sc, err := scenario.Parse([]byte(text), "sabotage.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+// sabotagedWorld is the simulation, in which no fault does anything.
+type sabotagedWorld struct{ sabotage }
+
+func (w sabotagedWorld) Up(_ context.Context, spec cluster.Spec) (Cluster, error) {
+	return &sabotaged{sim.Up(spec, sim.DefaultLatency), w.sabotage}, nil
+}
+
+type sabotaged struct {
+	*sim.Cluster
+	sabotage
+}
+
+func (c *sabotaged) nothing() (string, error) {
+	if c.observed != "" {
+		return "", errors.New(c.observed)
+	}
+	return c.claim, nil
+}
+
+func (c *sabotaged) PauseHost(context.Context, string) (string, error) { return c.nothing() }
+func (c *sabotaged) KillHost(context.Context, string) (string, error)  { return c.nothing() }
+func (c *sabotaged) PauseNode(context.Context, string) (string, error) { return c.nothing() }
+func (c *sabotaged) CrashNode(context.Context, string) (string, error) { return c.nothing() }
+func (c *sabotaged) CutPower(context.Context, string) (string, error)  { return c.nothing() }
+func (c *sabotaged) EvictKeys(context.Context, string) (string, error) { return c.nothing() }
+func (c *sabotaged) SlowNode(context.Context, string, time.Duration) (string, error) {
+	return c.nothing()
+}
+func (c *sabotaged) JumpClock(context.Context, string, time.Duration) (string, error) {
+	return c.nothing()
+}
+func (c *sabotaged) SetClockRate(ctx context.Context, node string, rate float64) (string, error) {
+	if rate == 1 { // the end of the fault
+		return c.Cluster.SetClockRate(ctx, node, rate)
+	}
+	return c.nothing()
+}
+
+// Command takes orders without doing them. Questions are answered.
+func (c *sabotaged) Command(ctx context.Context, node string, args ...any) (any, error) {
+	switch words := strings.TrimSpace(fmt.Sprintln(args...)); {
+	case strings.HasPrefix(words, "REPLICAOF"), words == "SCRIPT FLUSH SYNC", strings.HasPrefix(words, "SENTINEL FAILOVER"):
+		return "OK", nil
+	}
+	return c.Cluster.Command(ctx, node, args...)
+}
+
+func (c *sabotaged) Link(host, node string) cluster.Link {
+	return deafLink{c.Cluster.Link(host, node)}
+}
+
+// deafLink says that it obeys.
+type deafLink struct{ cluster.Link }
+
+func (deafLink) Apply(context.Context, string, cluster.Rule) error                 { return nil }
+func (deafLink) Delay(context.Context, string, time.Duration, time.Duration) error { return nil }
+func (deafLink) Reset(context.Context) (int, error)                                { return 0, nil }
+
+// assess runs a scenario as chaos run does, and returns what came of it.
+func assess(t *testing.T, w World, s *scenario.Scenario) *results.Assessment {
+	t.Helper()
+	b := Batch{
+		World: w, WorldName: scenario.Simulation, Around: func(f func()) { sim.Bubble(t, f) },
+		Scenarios: []*scenario.Scenario{s}, Trials: 1, Jobs: 1, Seed: 1, Root: t.TempDir(), Progress: unheard{},
+	}
+	_, as, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(as) != 1 || as[0].Verdict == nil {
+		t.Fatalf("%d runs, expected one with a verdict: %+v", len(as), as)
+	}
+	return as[0]
+}
+
+type unheard struct{}
+
+func (unheard) Planned(int)                                 {}
+func (unheard) Started(results.Key)                         {}
+func (unheard) Finished(*results.Assessment, time.Duration) {}
+func (unheard) Dropped(results.Key)                         {}
+
+// A fault that does nothing is found out: the run that is as expected with it is
+// inconclusive without it, for want of its proof, and the exit code is 2.
+func TestSabotagedFaults(t *testing.T) {
+	for _, k := range faults.Kinds() {
+		tried := false
+		for _, s := range sabotages {
+			tried = tried || s.kind == k.Name
+		}
+		if !tried {
+			t.Errorf("%s is not sabotaged", k.Name)
+		}
+	}
+	for _, s := range sabotages {
+		t.Run(s.String(), func(t *testing.T) {
+			sc := s.scenario(t)
+			if a := assess(t, simWorld{}, sc); a.ExitCode() != results.ExitExpected {
+				t.Fatalf("with the fault: exit code %d, %v, %q", a.ExitCode(), a.Differences, a.Verdict.Reasons)
+			}
+			a := assess(t, sabotagedWorld{s}, sc)
+			unproved := fmt.Sprintf("fault f1 (%s): its effect is not proved: ", s.kind)
+			reasons := strings.Join(a.Verdict.Reasons, "\n")
+			if a.Verdict.Outcome != checker.Inconclusive || a.ExitCode() != results.ExitInconclusive || !strings.Contains(reasons, unproved) {
+				t.Errorf("without it: %s, exit code %d, reasons:\n%s", a.Verdict.Outcome, a.ExitCode(), reasons)
+			}
+			t.Log(reasons)
+		})
+	}
+}
