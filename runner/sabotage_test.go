@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"lockchaos/checker"
 	"lockchaos/cluster"
+	"lockchaos/cluster/local"
 	"lockchaos/cluster/sim"
 	"lockchaos/faults"
 	"lockchaos/results"
@@ -26,6 +28,8 @@ type sabotage struct {
 	claim string
 	// observed is what a witness saw in place of the effect, if it saw anything.
 	observed string
+	// leaks: the links answer no PING, as if they were cut, and carry all the same.
+	leaks bool
 }
 
 // sabotages has each kind of fault, and each way of a failover.
@@ -44,6 +48,7 @@ var sabotages = []sabotage{
 	{kind: "partition", keys: "hosts: [w1], nodes: [n1]"},
 	{kind: "partition", keys: "hosts: [w1], nodes: [n1], direction: requests"},
 	{kind: "partition", keys: "hosts: [w1], nodes: [n1], direction: replies"},
+	{kind: "partition", keys: "hosts: [w1], nodes: [n1]", leaks: true},
 	{kind: "hold", keys: "hosts: [w1], nodes: [n1]"},
 	{kind: "delay", keys: "hosts: [w1], nodes: [n1], latency: 20ms, jitter: 5ms"},
 	{kind: "reset", keys: "hosts: [w1], nodes: [n1]"},
@@ -62,6 +67,7 @@ var sabotages = []sabotage{
 	{kind: "failover", keys: "how: kill", from: idleMoment, claim: "signal: killed"},
 	{kind: "failover", keys: "how: command", from: idleMoment},
 	{kind: "failover", keys: "how: isolate", from: idleMoment},
+	{kind: "failover", keys: "how: isolate", from: idleMoment, leaks: true},
 	{kind: "cut-replication", keys: "nodes: [n2, n3]", from: idleMoment},
 }
 
@@ -69,7 +75,11 @@ var sabotages = []sabotage{
 const idleMoment = "before w1 acquires 3"
 
 func (s sabotage) String() string {
-	return strings.Join(strings.FieldsFunc(s.kind+" "+s.keys+" "+s.claim+" "+s.observed, func(r rune) bool {
+	leaks := ""
+	if s.leaks {
+		leaks = " leaks"
+	}
+	return strings.Join(strings.FieldsFunc(s.kind+" "+s.keys+" "+s.claim+" "+s.observed+leaks, func(r rune) bool {
 		return strings.ContainsRune(" ,:[]", r)
 	}), "-")
 }
@@ -112,16 +122,34 @@ expect: {none: {outcome: safe}}
 	return sc
 }
 
-// sabotagedWorld is the simulation, in which no fault does anything.
-type sabotagedWorld struct{ sabotage }
+// sabotagedWorld is one in which no fault does anything.
+type sabotagedWorld struct {
+	World
+	sabotage
+}
 
-func (w sabotagedWorld) Up(_ context.Context, spec cluster.Spec) (Cluster, error) {
-	return &sabotaged{sim.Up(spec, sim.DefaultLatency), w.sabotage}, nil
+func (w sabotagedWorld) Up(ctx context.Context, spec cluster.Spec) (Cluster, error) {
+	c, err := w.World.Up(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	s := &sabotaged{c, c.(cluster.Failovers), w.sabotage}
+	if p, ok := c.(cluster.Pacer); ok {
+		return paced{s, p}, nil
+	}
+	return s, nil
 }
 
 type sabotaged struct {
-	*sim.Cluster
+	Cluster
+	cluster.Failovers
 	sabotage
+}
+
+// paced is sabotaged, in a world that has to be paced.
+type paced struct {
+	*sabotaged
+	cluster.Pacer
 }
 
 func (c *sabotaged) nothing() (string, error) {
@@ -160,7 +188,11 @@ func (c *sabotaged) Command(ctx context.Context, node string, args ...any) (any,
 }
 
 func (c *sabotaged) Link(host, node string) cluster.Link {
-	return deafLink{c.Cluster.Link(host, node)}
+	l := deafLink{c.Cluster.Link(host, node)}
+	if c.leaks {
+		return leakingLink{l}
+	}
+	return l
 }
 
 // deafLink says that it obeys.
@@ -170,12 +202,23 @@ func (deafLink) Apply(context.Context, string, cluster.Rule) error              
 func (deafLink) Delay(context.Context, string, time.Duration, time.Duration) error { return nil }
 func (deafLink) Reset(context.Context) (int, error)                                { return 0, nil }
 
+// leakingLink is deaf, and keeps that from probes.
+type leakingLink struct{ deafLink }
+
+func (leakingLink) Probe(ctx context.Context) (time.Duration, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
 // assess runs a scenario as chaos run does, and returns what came of it.
-func assess(t *testing.T, w World, s *scenario.Scenario) *results.Assessment {
+func assess(t *testing.T, w World, name string, s *scenario.Scenario) *results.Assessment {
 	t.Helper()
 	b := Batch{
-		World: w, WorldName: scenario.Simulation, Around: func(f func()) { sim.Bubble(t, f) },
+		World: w, WorldName: name,
 		Scenarios: []*scenario.Scenario{s}, Trials: 1, Jobs: 1, Seed: 1, Root: t.TempDir(), Progress: unheard{},
+	}
+	if name == scenario.Simulation {
+		b.Around = func(f func()) { sim.Bubble(t, f) }
 	}
 	_, as, err := b.Run(t.Context())
 	if err != nil {
@@ -209,16 +252,45 @@ func TestSabotagedFaults(t *testing.T) {
 	for _, s := range sabotages {
 		t.Run(s.String(), func(t *testing.T) {
 			sc := s.scenario(t)
-			if a := assess(t, simWorld{}, sc); a.ExitCode() != results.ExitExpected {
+			if a := assess(t, simWorld{}, scenario.Simulation, sc); a.ExitCode() != results.ExitExpected {
 				t.Fatalf("with the fault: exit code %d, %v, %q", a.ExitCode(), a.Differences, a.Verdict.Reasons)
 			}
-			a := assess(t, sabotagedWorld{s}, sc)
-			unproved := fmt.Sprintf("fault f1 (%s): its effect is not proved: ", s.kind)
-			reasons := strings.Join(a.Verdict.Reasons, "\n")
-			if a.Verdict.Outcome != checker.Inconclusive || a.ExitCode() != results.ExitInconclusive || !strings.Contains(reasons, unproved) {
-				t.Errorf("without it: %s, exit code %d, reasons:\n%s", a.Verdict.Outcome, a.ExitCode(), reasons)
-			}
-			t.Log(reasons)
+			s.found(t, assess(t, sabotagedWorld{simWorld{}, s}, scenario.Simulation, sc))
 		})
 	}
+}
+
+// found sees that a sabotaged run is inconclusive, and that the fault is why.
+func (s sabotage) found(t *testing.T, a *results.Assessment) {
+	t.Helper()
+	why := fmt.Sprintf("fault f1 (%s): its effect is not proved: ", s.kind)
+	if s.leaks {
+		why = "bytes crossed the cut links"
+	}
+	reasons := strings.Join(a.Verdict.Reasons, "\n")
+	if a.Verdict.Outcome != checker.Inconclusive || a.ExitCode() != results.ExitInconclusive || !strings.Contains(reasons, why) {
+		t.Errorf("without the fault: %s, exit code %d, reasons:\n%s", a.Verdict.Outcome, a.ExitCode(), reasons)
+	}
+	t.Log(reasons)
+}
+
+// The same on real servers, for the faults that are their own witness there. The
+// controls that are witnesses are sabotaged in cluster/local.
+func TestSabotagedFaultsOnServers(t *testing.T) {
+	m, err := local.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	own := []string{"partition", "hold", "delay", "reset", "flush-scripts", "read-only", "cut-replication"}
+	t.Run("faults", func(t *testing.T) {
+		for _, s := range sabotages {
+			if !slices.Contains(own, s.kind) {
+				continue
+			}
+			t.Run(s.String(), func(t *testing.T) {
+				s.found(t, assess(t, sabotagedWorld{localWorld{m}, s}, scenario.Local, s.scenario(t)))
+			})
+		}
+	})
 }
