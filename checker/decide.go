@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"lockchaos/history"
@@ -109,17 +110,31 @@ func (v *Verdict) decide(guard string, disbelieved bool) {
 func (j *judge) settle() []Finding {
 	all := []Finding{}
 	for _, id := range IDs() {
-		fs := j.found[id]
-		slices.SortStableFunc(fs, func(a, b Finding) int {
+		var told, rest []Finding
+		for _, kind := range slices.Sorted(maps.Keys(j.found)) {
+			fs := j.found[kind]
+			if fs[0].ID != id {
+				continue
+			}
+			told = append(told, fs...)
+			if n := j.more[kind]; n > 0 {
+				rest = append(rest, remainder(fs, n))
+			}
+		}
+		slices.SortStableFunc(told, func(a, b Finding) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), slices.Compare(a.Events, b.Events), slices.Compare(a.Grants, b.Grants))
 		})
-		if n := j.more[id]; n > 0 {
-			fs = append(fs, Finding{
-				ID: id, Blame: blame(id, j.r.h.Header.Guard), At: fs[len(fs)-1].At, Count: n,
-				Words: fmt.Sprintf("and %d more like these, which are counted and not told one by one", n),
-			})
-		}
-		all = append(all, fs...)
+		all = append(append(all, told...), rest...)
 	}
 	return all
+}
+
+// remainder stands for n findings that are like these, and not told.
+func remainder(fs []Finding, n int) Finding {
+	first := fs[0]
+	latest := slices.MaxFunc(fs, func(a, b Finding) int { return cmp.Compare(a.At, b.At) })
+	return Finding{
+		ID: first.ID, Cause: first.Cause, Blame: first.Blame, At: latest.At, Count: n,
+		Words: fmt.Sprintf("and %d more like these, which are counted and not told one by one", n),
+	}
 }

@@ -148,21 +148,32 @@ func (r *record) cause(g1, g2 *grant) string {
 			return slices.Contains(names, f.name) && f.acted(r, from, g2.returned())
 		})
 	}
+	struckBefore := func() bool {
+		return slices.ContainsFunc(r.faults, func(f *fault) bool { return f.acted(r, 0, g2.returned()) })
+	}
 	isolated := slices.ContainsFunc(r.faults, func(f *fault) bool {
 		return f.name == "failover" && f.how == "isolate" && f.acted(r, from, g2.returned())
 	})
 	switch {
-	case isolated || struck("partition") && struck("failover"):
+	case isolated || struck("partition") && struck("failover"), r.failsOver() && g1.heldAt(g2.returned()):
 		return CauseSplit
 	case struck(stateLoss...):
 		return CauseStateLoss
 	case struck("clock-jump", "clock-rate"):
 		return CauseEarlyExpiry
+	case r.failsOver() && struckBefore():
+		return CauseStateLoss
 	case struck("hold", "delay"):
 		return CauseStaleMessage
 	}
 	return ""
 }
+
+// failsOver says whether the lock is kept by a master whom Sentinels replace, for
+// whatever reason: it needs no fault of that name, a stopped master or a cut link
+// will do. One server compares the owner before it deletes or prolongs a lock, so
+// that a late message takes nothing from anybody: two owners have two masters.
+func (r *record) failsOver() bool { return r.h.Header.System == "sentinel" }
 
 // bystander is the fault to be told in a story that runs from one event to
 // another: the first that acted on that host, on its links, or on no host at all.

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"time"
 
 	"lockchaos/history"
@@ -44,6 +45,14 @@ func (g *grant) confirmed(p int64) int64 {
 		}
 	}
 	return last
+}
+
+// heldAt says whether a server knew of g after the position p: it prolonged or
+// released it when asked then.
+func (g *grant) heldAt(p int64) bool {
+	return slices.ContainsFunc(slices.Concat(g.extends, g.releases), func(o *op) bool {
+		return o.result() == history.OK && pos(o.call) > p
+	})
 }
 
 func (g *grant) attach(o *op) {

@@ -73,8 +73,8 @@ func (r *record) judge(o Options) (*Verdict, error) {
 type judge struct {
 	r       *record
 	o       Options
-	found   map[string][]Finding
-	more    map[string]int // found and not told one by one
+	found   map[string][]Finding // by kind: the identifier with the cause
+	more    map[string]int       // of a kind, found and not told one by one
 	reasons []string
 	around  []FaultOps
 	named   []*history.Event // by the sentence of the finding that is to be added
@@ -108,13 +108,14 @@ func (j *judge) run(reports []OracleReport) {
 func (j *judge) add(f Finding) {
 	named := seqs(j.named...)
 	j.named = j.named[:0]
-	if len(j.found[f.ID]) >= j.o.MaxFindings {
-		j.more[f.ID]++
+	kind := f.Kind()
+	if len(j.found[kind]) >= j.o.MaxFindings {
+		j.more[kind]++
 		return
 	}
 	if f.Blame == "" {
 		f.Blame = blame(f.ID, j.r.h.Header.Guard)
 	}
 	f.Events = merge(f.Events, named)
-	j.found[f.ID] = append(j.found[f.ID], f)
+	j.found[kind] = append(j.found[kind], f)
 }

@@ -199,6 +199,49 @@ func TestManyFindings(t *testing.T) {
 	}
 }
 
+// TestManyCauses: what is counted keeps its cause, and each cause is told for itself.
+func TestManyCauses(t *testing.T) {
+	text := "== many\nwant violated:\nfaults=2\nwarmup\n" +
+		"5 fault f1 hold start w1>n1\n999 fault f1 hold proved w1>n1\n1000 fault f1 hold heal w1>n1\n1001 fault f1 hold healed w1>n1\n" +
+		"1002 fault f2 clock-rate start n1\n1003 fault f2 clock-rate proved n1\n3000 fault f2 clock-rate heal n1\n3001 fault f2 clock-rate healed n1\n"
+	for i := range 20 {
+		at := 10 + 100*i
+		text += fmt.Sprintf("%d-%d w1 acquire ok\n%d-%d w2 acquire ok\n%d-%d w1 release lost\n%d-%d w2 release ok\n",
+			at, at+1, at+2, at+3, at+4, at+5, at+6, at+7)
+	}
+	h := parseCases(t, text)[0].h
+	for most, want := range map[int]string{
+		100: "10 10", 3: "3 3 7 7", 1: "1 1 9 9",
+	} {
+		v, err := JudgeWith(h, Options{MaxFindings: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := map[string]int{}
+		for _, f := range v.Findings {
+			if f.ID != DoubleGrant {
+				continue
+			}
+			kind := f.Kind()
+			if f.Count > 0 {
+				kind += " more"
+			}
+			count[kind] += max(f.Count, 1)
+		}
+		var got []string
+		for _, more := range []string{"", " more"} {
+			for _, cause := range []string{CauseStaleMessage, CauseEarlyExpiry} {
+				if n := count[DoubleGrant+"/"+cause+more]; n > 0 {
+					got = append(got, fmt.Sprint(n))
+				}
+			}
+		}
+		if strings.Join(got, " ") != want || count[DoubleGrant] > 0 {
+			t.Errorf("at most %d: %s, want %s: %v", most, got, want, count)
+		}
+	}
+}
+
 func TestPorcupineLimits(t *testing.T) {
 	text := "== long\nwant safe:\nttl=100\nwarmup\n"
 	for i := range 40 {

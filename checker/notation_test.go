@@ -118,6 +118,8 @@ func (n *notation) header(fields []string) {
 			h.Guard = v
 		case "discipline":
 			h.Discipline = v
+		case "system":
+			h.System = v
 		case "world":
 			h.World = v
 		case "quorum":

@@ -12,6 +12,7 @@ const maxPairs = 20
 // grant that was overtaken, that nobody told its host.
 func (j *judge) doubleGrants(l *lock) {
 	pairs, more := overlapping(l.promises, maxPairs*j.o.MaxFindings)
+	last := DoubleGrant
 	for _, p := range pairs {
 		g1, g2 := j.r.grants[p.a], j.r.grants[p.b]
 		from, to, _ := overlap(g1.promise, g2.promise)
@@ -23,6 +24,7 @@ func (j *judge) doubleGrants(l *lock) {
 			f.Cause, f.Blame = CauseForeignRelease, "library"
 		}
 		f.Words = j.tellDoubleGrant(g1, g2, f)
+		last = f.Kind()
 		j.add(f)
 		// Where a late extend of g1 made the overlap, g1 lost nothing in it.
 		if from.pos == g2.returned() && !j.overtaken[p.a] {
@@ -30,14 +32,15 @@ func (j *judge) doubleGrants(l *lock) {
 			j.silentLoss(l, g1, g2, f.Cause)
 		}
 	}
-	j.count(DoubleGrant, more)
+	j.count(last, more)
 }
 
-// count notes overlaps that were counted and not looked into. There are some
-// only where there are findings to add them to.
-func (j *judge) count(id string, more int) {
-	if len(j.found[id]) > 0 {
-		j.more[id] += more
+// count notes overlaps that were counted and not looked into, with the kind of the
+// last that was: nobody asked for their own cause. There are some only where there
+// are findings to add them to.
+func (j *judge) count(kind string, more int) {
+	if len(j.found[kind]) > 0 {
+		j.more[kind] += more
 	}
 }
 

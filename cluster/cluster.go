@@ -18,6 +18,10 @@ import (
 // the others, with links of its own, and holds no lock.
 const Resource = "resource"
 
+// Tokens is the name of the node that mints fencing tokens, where they come from a
+// service of their own. It keeps no lock.
+const Tokens = "tokens"
+
 // Service is the name by which Sentinels know the master, and clients ask for it.
 const Service = "locks"
 

@@ -48,8 +48,12 @@ func (f *replicationCut) Start(ctx context.Context) (string, error) {
 	return f.lag(ctx, g, master)
 }
 
-// lag writes to the master and sees that the replicas do not get it.
+// lag writes to the master and sees that the replicas do not get it. What was
+// under way at the cut has come to them before, so that it cannot look like the write.
 func (f *replicationCut) lag(ctx context.Context, g group, master string) (string, error) {
+	if err := keepStill(ctx); err != nil {
+		return "", err
+	}
 	before := map[string]replication{}
 	for _, n := range f.nodes {
 		var err error
@@ -64,12 +68,8 @@ func (f *replicationCut) lag(ctx context.Context, g group, master string) (strin
 	if err != nil {
 		return "", err
 	}
-	wait := time.NewTimer(silence)
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-ctx.Done():
-		return "", ctx.Err()
+	if err := keepStill(ctx); err != nil {
+		return "", err
 	}
 	return each(f.nodes, func(n string) (string, error) {
 		now, err := g.replication(ctx, n)
@@ -82,6 +82,18 @@ func (f *replicationCut) lag(ctx context.Context, g group, master string) (strin
 		}
 		return fmt.Sprintf("stands at offset %d, %s is at %d after a write", now.offset, master, written.offset), nil
 	})
+}
+
+// keepStill waits until what was sent before has arrived, if it ever does.
+func keepStill(ctx context.Context) error {
+	t := time.NewTimer(silence)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (f *replicationCut) Heal(ctx context.Context) (string, error) {

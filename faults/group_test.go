@@ -157,3 +157,45 @@ func TestCutReplicationOfTheMaster(t *testing.T) {
 		}
 	})
 }
+
+// late is a world in which somebody has written just before links are cut, and
+// what is under way then takes its time.
+type late struct {
+	*world
+	cut time.Time
+}
+
+func (w *late) Link(host, node string) cluster.Link {
+	w.mu.Lock()
+	if w.cut.IsZero() {
+		w.cut = time.Now()
+		w.group.offset += 10
+	}
+	w.mu.Unlock()
+	return w.world.Link(host, node)
+}
+
+func (w *late) Command(ctx context.Context, n string, args ...any) (any, error) {
+	w.mu.Lock()
+	if !w.cut.IsZero() && time.Since(w.cut) >= silence/2 {
+		w.group.reached[n] = max(w.group.reached[n], 10)
+	}
+	w.mu.Unlock()
+	return w.world.Command(ctx, n, args...)
+}
+
+// What was under way at the cut is not taken for a replica that is not cut off.
+func TestCutReplicationWithAWriteUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &late{world: newWorld(honest)}
+		p := parse(t, `faults: [{fault: cut-replication, nodes: [n2], from: after w1 read, until: after w1 wrote}]`)
+		s, err := NewSchedule(w, w, p.Faults, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.playAll(t.Context(), s, []string{"w1: read wrote"})
+		if steps := strings.Join(w.steps("f1"), " "); steps != "start proved heal healed" {
+			t.Errorf("%s\n%s", steps, w)
+		}
+	})
+}

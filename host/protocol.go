@@ -42,7 +42,8 @@ type Init struct {
 	Version int    `json:"version"`
 	Host    string `json:"host"`
 	System  string `json:"system"`
-	// Nodes are the host's own addresses of the lock nodes, host:port.
+	// Nodes are the host's own addresses of the lock nodes, host:port. With the
+	// option token: external the service for tokens is the last of them.
 	Nodes []string `json:"nodes"`
 	// Sentinel is there for a system with a failover; Nodes are then the master
 	// and the replicas of the start.

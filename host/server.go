@@ -145,9 +145,6 @@ func (s *Server) start(ctx context.Context, init *Init) error {
 	if err != nil {
 		return bad("%v", err)
 	}
-	if n := system.Nodes + system.Replicas; len(init.Nodes) != n {
-		return bad("%d nodes, %s needs %d", len(init.Nodes), system.Name, n)
-	}
 	if (init.Sentinel != nil) != (system.Sentinels > 0) {
 		return bad("system %s has %d Sentinels, and sentinel is %v", system.Name, system.Sentinels, init.Sentinel)
 	}
@@ -160,6 +157,13 @@ func (s *Server) start(ctx context.Context, init *Init) error {
 	opts, err := locks.FromMap(init.Options)
 	if err != nil {
 		return bad("%v", err)
+	}
+	n := system.Nodes + system.Replicas
+	if opts.Token == locks.TokenExternal {
+		n++
+	}
+	if len(init.Nodes) != n {
+		return bad("%d nodes, %s needs %d", len(init.Nodes), system.Name, n)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,8 +217,13 @@ func (s *Server) locker(name string) (locks.Locker, error) {
 	if l, ok := s.locks[name]; ok {
 		return l, nil
 	}
+	pools, tokens := s.pools, redis.Pool(nil)
+	if s.opts.Token == locks.TokenExternal {
+		last := len(pools) - 1
+		pools, tokens = pools[:last], pools[last]
+	}
 	l, err := s.system.New(locks.Config{
-		Pools: s.pools, Name: name, Options: s.opts, Draw: s.Draw,
+		Pools: pools, Tokens: tokens, Name: name, Options: s.opts, Draw: s.Draw,
 		TTL: time.Duration(s.init.TTLMS * float64(time.Millisecond)),
 	})
 	if err == nil {

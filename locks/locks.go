@@ -47,6 +47,7 @@ type Locker interface {
 // Config is all that a lock system is told.
 type Config struct {
 	Pools   []redis.Pool // one a node; with Sentinels one in all
+	Tokens  redis.Pool   // the service that mints tokens; nil where there is none
 	Name    string       // the key
 	TTL     time.Duration
 	Options Options
@@ -71,6 +72,8 @@ type System struct {
 	Replicas, Sentinels int
 	// Mints tells whether a grant carries a fencing token, whatever the options are.
 	Mints bool
+	// Tokens are the values of the option token, the default first.
+	Tokens []string
 	// Options are the names of the options it understands, besides those of the client.
 	Options []string
 	New     func(Config) (Locker, error)

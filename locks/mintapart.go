@@ -51,17 +51,24 @@ func (l *mintApart) Acquire(ctx context.Context) (*Grant, error) {
 }
 
 func mintAfter(ctx context.Context, l *singleLocker, owner string) (*Grant, error) {
-	start := time.Now()
-	if err := l.set(ctx, owner); err != nil {
+	g, err := mintNot(ctx, l, owner)
+	if err != nil {
 		return nil, err
 	}
-	g := &Grant{Owner: owner, Until: start.Add(l.TTL), lease: &singleLease{l, owner}}
-	var err error
 	if g.Token, err = l.eval(ctx, raiseToken, l.Name+":token"); err != nil {
 		_ = g.Release(ctx) // what cannot be given back ends with its TTL
 		return nil, err
 	}
 	return g, nil
+}
+
+// mintNot takes the lock alone.
+func mintNot(ctx context.Context, l *singleLocker, owner string) (*Grant, error) {
+	start := time.Now()
+	if err := l.set(ctx, owner); err != nil {
+		return nil, err
+	}
+	return &Grant{Owner: owner, Until: start.Add(l.TTL), lease: &singleLease{l, owner}}, nil
 }
 
 func mintBefore(ctx context.Context, l *singleLocker, owner string) (*Grant, error) {

@@ -27,8 +27,9 @@ type Options struct {
 	FailFast bool `json:"fail_fast,omitempty" yaml:"fail_fast,omitempty"`
 	// SetNXOnExtend lets an extend take the lock again where the key is gone.
 	SetNXOnExtend bool `json:"set_nx_on_extend,omitempty" yaml:"set_nx_on_extend,omitempty"`
-	// Token is how a grant of redlock gets a fencing token: none (the default),
-	// naive or quorum.
+	// Token is how a grant gets a fencing token. Of redlock: none (the default), naive,
+	// quorum or external. Of single: script (the default) or external, which is a
+	// service of its own, on a node called tokens.
 	Token string `json:"token,omitempty" yaml:"token,omitempty"`
 	// Wait is for how many replicas an acquire waits with WAIT, for WaitTimeout at
 	// most (100ms). WaitChecked gives the lock back, and grants nothing, where fewer
@@ -85,8 +86,8 @@ func (o Options) Check(s System) error {
 		return fmt.Errorf("drift_factor is %g, expected 0 to below 1", *o.DriftFactor)
 	case o.TimeoutFactor != nil && !(*o.TimeoutFactor > 0 && *o.TimeoutFactor <= mostTimeout):
 		return fmt.Errorf("timeout_factor is %g, expected above 0, at most %d", *o.TimeoutFactor, mostTimeout)
-	case o.Token != "" && !slices.Contains(tokens, o.Token):
-		return fmt.Errorf("token is %q, expected one of %s", o.Token, strings.Join(tokens, ", "))
+	case o.Token != "" && !slices.Contains(s.Tokens, o.Token):
+		return fmt.Errorf("token is %q, expected one of %s", o.Token, strings.Join(s.Tokens, ", "))
 	case o.AcquireTimeout < 0:
 		return fmt.Errorf("acquire_timeout is %s, expected 0 or more", o.AcquireTimeout)
 	case o.Wait < 0 || o.Wait > s.Replicas:
@@ -120,7 +121,7 @@ func (o Options) Map() map[string]any {
 // of Options.
 var defaults = map[string]any{
 	"tries": 1, "retry_delay": "50ms-250ms", "drift_factor": 0.01, "timeout_factor": 0.05,
-	"fail_fast": false, "set_nx_on_extend": false, "token": TokenNone, "acquire_timeout": "none",
+	"fail_fast": false, "set_nx_on_extend": false, "acquire_timeout": "none",
 	"wait": 0, "wait_timeout": "100ms", "wait_checked": false,
 	"context_timeout": false, "read_timeout": "5s", "max_retries": 3,
 }
@@ -133,6 +134,9 @@ func (o Options) Effective(s System) map[string]any {
 		if _, set := all[name]; !set && s.allows(name) {
 			all[name] = value
 		}
+	}
+	if o.Token == "" && s.allows("token") {
+		all["token"] = s.Tokens[0]
 	}
 	return all
 }

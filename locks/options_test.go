@@ -1,6 +1,7 @@
 package locks_test
 
 import (
+	"maps"
 	"math"
 	"reflect"
 	"strings"
@@ -21,11 +22,11 @@ func TestOptionsCheck(t *testing.T) {
 		{"single", locks.Options{}, ""},
 		{"single", locks.Options{ContextTimeout: true, ReadTimeout: locks.Duration(time.Second), MaxRetries: -1}, ""},
 		{"redlock", locks.Options{Tries: 3, RetryDelay: 1, DriftFactor: ptr(0), TimeoutFactor: ptr(0.5), FailFast: true, SetNXOnExtend: true, MaxRetries: 9}, ""},
-		{"single", locks.Options{Tries: 3}, "lock system single has no option tries, it has acquire_timeout, context_timeout, read_timeout, max_retries"},
+		{"single", locks.Options{Tries: 3}, "lock system single has no option tries, it has token, acquire_timeout, context_timeout, read_timeout, max_retries"},
 		{"single-bare-del", locks.Options{DriftFactor: ptr(0)}, "lock system single-bare-del has no option drift_factor, it has acquire_timeout, context_timeout, read_timeout, max_retries"},
 		{"redlock", locks.Options{Token: "none"}, ""},
 		{"redlock", locks.Options{Token: "quorum"}, ""},
-		{"redlock", locks.Options{Token: "best"}, `token is "best", expected one of none, naive, quorum`},
+		{"redlock", locks.Options{Token: "best"}, `token is "best", expected one of none, naive, quorum, external`},
 		{"single", locks.Options{AcquireTimeout: 1}, ""},
 		{"single", locks.Options{AcquireTimeout: -1}, "acquire_timeout is -1ns, expected 0 or more"},
 		{"redlock", locks.Options{Tries: -1}, "tries is -1, expected 1 or more"},
@@ -60,15 +61,18 @@ func TestOptionsEffective(t *testing.T) {
 		"tries": 1, "retry_delay": "50ms-250ms", "drift_factor": 0.01, "timeout_factor": 0.05, "fail_fast": false, "set_nx_on_extend": false,
 		"token": "none", "acquire_timeout": "none", "context_timeout": false, "read_timeout": "5s", "max_retries": 3,
 	}
+	single := maps.Clone(client)
+	single["token"] = "script"
 	for _, c := range []struct {
 		system  string
 		options locks.Options
 		want    map[string]any
 	}{
-		{"single", locks.Options{}, client},
+		{"single", locks.Options{}, single},
+		{"single-bare-del", locks.Options{}, client},
 		{"redlock", locks.Options{}, redsync},
 		{"redlock", unwaiting, unwaiting.Map()},
-		{"single", locks.Options{MaxRetries: -1}, map[string]any{"acquire_timeout": "none", "context_timeout": false, "read_timeout": "5s", "max_retries": -1.0}},
+		{"single", locks.Options{MaxRetries: -1}, map[string]any{"token": "script", "acquire_timeout": "none", "context_timeout": false, "read_timeout": "5s", "max_retries": -1.0}},
 	} {
 		s, err := locks.Find(c.system)
 		if err != nil {

@@ -18,6 +18,7 @@ func redlock() System {
 		About:   "redsync v4 over five independent Redis nodes; mints no fencing token, unless the option token says how",
 		Nodes:   5,
 		Options: append(slices.Clone(redsyncOptions), "token"),
+		Tokens:  []string{TokenNone, TokenNaive, TokenQuorum, TokenExternal},
 		New:     newRedlock,
 	}
 }

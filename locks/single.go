@@ -22,7 +22,14 @@ func single() System {
 		Name:  "single",
 		About: "one Redis: SET NX PX with a random owner and a fencing token from the same script; compare-and-delete release",
 		Nodes: 1, Mints: true,
-		New: func(c Config) (Locker, error) { return newSingle(c, compareDelete) },
+		Options: []string{"token"},
+		Tokens:  []string{TokenScript, TokenExternal},
+		New: func(c Config) (Locker, error) {
+			if c.Options.Token == TokenExternal {
+				return newSingleOutside(c)
+			}
+			return newSingle(c, compareDelete)
+		},
 	}
 }
 

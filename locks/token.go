@@ -23,9 +23,11 @@ const (
 	// this grant. Two majorities share a node, so the next grant reads it there.
 	// It rises as long as no node forgets its counter.
 	TokenQuorum = "quorum"
+	// TokenScript is that of a lock on one node: from the script that takes it.
+	TokenScript = "script"
+	// TokenExternal asks a service of its own: see external.go.
+	TokenExternal = "external"
 )
-
-var tokens = []string{TokenNone, TokenNaive, TokenQuorum}
 
 // MintsWith tells whether grants carry a fencing token with these options.
 func (s System) MintsWith(o Options) bool {
@@ -63,6 +65,8 @@ func newRedlock(c Config) (Locker, error) {
 		t.mint = t.naive
 	case TokenQuorum:
 		t.mint = t.quorum
+	case TokenExternal:
+		t.mint = t.outside
 	default:
 		return l, nil
 	}

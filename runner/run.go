@@ -167,7 +167,7 @@ func (l *live) startHosts(ctx context.Context) error {
 		go func() {
 			defer wg.Done()
 			var err error
-			s.host, err = l.cluster.StartHost(ctx, name, l.init(), s.heard(l.Scenario.DataNodes()))
+			s.host, err = l.cluster.StartHost(ctx, name, l.init(), s.heard(l.Scenario.NodeNames()))
 			if err != nil {
 				err = fmt.Errorf("%w: %w", ErrHost, err)
 			}

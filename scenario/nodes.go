@@ -60,10 +60,18 @@ func (s *Scenario) DataNodes() []string {
 	return names(sys.Nodes+sys.Replicas, NodeName)
 }
 
-// NodeNames are all lock nodes: those that keep locks, then the Sentinels.
+// NodeNames are all lock nodes: those that keep locks, then the Sentinels, or
+// the service for tokens.
 func (s *Scenario) NodeNames() []string {
-	return append(s.DataNodes(), names(s.system().Sentinels, SentinelName)...)
+	all := append(s.DataNodes(), names(s.system().Sentinels, SentinelName)...)
+	if s.mintsOutside() {
+		all = append(all, cluster.Tokens)
+	}
+	return all
 }
+
+// mintsOutside tells that the tokens come from a service of their own.
+func (s *Scenario) mintsOutside() bool { return s.Lock.Token == locks.TokenExternal }
 
 // HostNames are all hosts.
 func (s *Scenario) HostNames() []string { return names(s.Hosts, HostName) }
@@ -78,6 +86,8 @@ func (s *Scenario) NodeSpecs() []cluster.NodeSpec {
 	for i, name := range s.NodeNames() {
 		spec := cluster.NodeSpec{Name: name, Persistence: s.Nodes.Persistence, MinReplicas: s.Nodes.MinReplicas}
 		switch {
+		case name == cluster.Tokens: // it must not forget what it has given
+			spec.Persistence = cluster.PersistAlways
 		case i >= sys.Nodes+sys.Replicas:
 			spec = cluster.NodeSpec{Name: name, Role: cluster.RoleSentinel}
 		case i >= sys.Nodes:

@@ -251,8 +251,8 @@ func (s *Scenario) nodeExists(path, node string) *problem {
 	}
 	all := s.DataNodes()
 	expected := fmt.Sprintf("%s to %s", all[0], all[len(all)-1])
-	if s.failsOver() {
-		expected += ", " + span(s.NodeNames()[len(all):])
+	if others := s.NodeNames()[len(all):]; len(others) > 0 {
+		expected += ", " + span(others)
 	}
 	return &problem{path, fmt.Sprintf("node %q, expected %s, or %s", node, expected, cluster.Resource)}
 }

@@ -28,11 +28,16 @@ func pollEvery(ctx context.Context, period time.Duration, done func() (bool, err
 	}
 }
 
-// pause stops the group and waits until each thread of it is in state T.
+// pause stops the group.
 func (p *proc) pause(ctx context.Context) (proof string, err error) {
 	if err := p.signal(syscall.SIGSTOP); err != nil {
 		return "", err
 	}
+	return p.stopped(ctx)
+}
+
+// stopped waits until each thread of the group is in state T.
+func (p *proc) stopped(ctx context.Context) (proof string, err error) {
 	var states []string
 	err = p.awaitStates(ctx, &states, func(stopped, all int) bool { return stopped == all })
 	if err != nil {
@@ -41,11 +46,16 @@ func (p *proc) pause(ctx context.Context) (proof string, err error) {
 	return fmt.Sprintf("process state T (pid %d, %d threads)", p.pid, len(states)), nil
 }
 
-// resume lets the group go on and waits until no thread of it is in state T.
+// resume lets the group go on.
 func (p *proc) resume(ctx context.Context) (proof string, err error) {
 	if err := p.signal(syscall.SIGCONT); err != nil {
 		return "", err
 	}
+	return p.going(ctx)
+}
+
+// going waits until no thread of the group is in state T.
+func (p *proc) going(ctx context.Context) (proof string, err error) {
 	var states []string
 	err = p.awaitStates(ctx, &states, func(stopped, _ int) bool { return stopped == 0 })
 	if err != nil {

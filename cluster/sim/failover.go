@@ -163,7 +163,7 @@ func (f *failover) once(ctx context.Context, pool int, args, next []any) (*messa
 		return nil, err
 	}
 	m := newMessage(k.client.link, args)
-	m.next, m.of = next, k
+	m.traits = &traits{next: next, of: k}
 	f.c.mu.Lock()
 	k.m = m
 	f.c.mu.Unlock()

@@ -183,13 +183,12 @@ func (f *failover) subscribe(sentinel string) {
 		})
 	}
 	m := newMessage(l, []any{"SUBSCRIBE", switchChannel})
-	m.stream, m.mute = st, true
-	m.then = func(err error) {
+	m.traits = &traits{stream: st, mute: true, then: func(err error) {
 		if err != nil {
 			f.c.mu.Lock()
 			defer f.c.mu.Unlock()
 			st.snap()
 		}
-	}
+	}}
 	l.request(m)
 }

@@ -190,7 +190,7 @@ func (c *Cluster) every(s *server, wait func() time.Duration, do func()) {
 func (c *Cluster) send(from *server, to string, then func(reply any, err error), args ...any) {
 	l, life := c.link(from.name, to), from.life
 	m := newMessage(l, args)
-	m.then = func(err error) {
+	m.traits = &traits{then: func(err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		from.deliver(life, func() {
@@ -199,7 +199,7 @@ func (c *Cluster) send(from *server, to string, then func(reply any, err error),
 			}
 			then(m.reply, err)
 		})
-	}
+	}}
 	l.request(m)
 }
 
@@ -207,7 +207,7 @@ func (c *Cluster) send(from *server, to string, then func(reply any, err error),
 // message to a subscriber. Those of one link stay in order.
 func (c *Cluster) push(l *link, size int64, then func(err error)) {
 	m := newMessage(l, []any{"PUSH"})
-	m.pushed, m.bytes, m.then = true, size, then
+	m.traits = &traits{pushed: true, bytes: size, then: then}
 	l.respond(m)
 }
 

@@ -45,6 +45,12 @@ type message struct {
 	over  bool      // guarded by the link, as done is
 	due   time.Time // of its turn at a slow server
 
+	*traits
+}
+
+// traits are what only messages of a group have: a simulation without one makes
+// a message for each command, too, and is to be as fast as if there were none.
+type traits struct {
 	// next is a second command, sent with the first; answer is its reply.
 	next   []any
 	answer any
@@ -56,9 +62,12 @@ type message struct {
 	then   func(error) // called when the message is over
 }
 
+// plain is what all other messages share. Nobody writes to it.
+var plain = &traits{}
+
 func newMessage(l *link, args []any) *message {
 	name, _ := args[0].(string)
-	return &message{link: l, args: args, name: strings.ToUpper(name)}
+	return &message{link: l, args: args, name: strings.ToUpper(name), traits: plain}
 }
 
 // size is about how many bytes the request has.

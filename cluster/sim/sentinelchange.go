@@ -124,8 +124,7 @@ func (p *sentinel) best(now time.Time) *instance {
 func (p *sentinel) order(name, host, port string) {
 	l, life := p.c.link(p.s.name, name), p.s.life
 	m := newMessage(l, []any{"REPLICAOF", host, port})
-	m.next = []any{"CLIENT", "KILL", "TYPE", "normal"}
-	m.then = func(err error) {
+	m.traits = &traits{next: []any{"CLIENT", "KILL", "TYPE", "normal"}, then: func(err error) {
 		p.c.mu.Lock()
 		defer p.c.mu.Unlock()
 		p.s.deliver(life, func() {
@@ -133,7 +132,7 @@ func (p *sentinel) order(name, host, port string) {
 				p.seen[name].connected = false
 			}
 		})
-	}
+	}}
 	l.request(m)
 }
 

@@ -44,8 +44,7 @@ func (c *Cluster) open(l *link) *stream {
 func (st *stream) request(from *server, then func(reply any, err error), args ...any) {
 	c, life := st.link.c, from.life
 	m := newMessage(st.link, args)
-	m.stream, m.mute = st, then == nil
-	m.then = func(err error) {
+	m.traits = &traits{stream: st, mute: then == nil, then: func(err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err != nil {
@@ -54,7 +53,7 @@ func (st *stream) request(from *server, then func(reply any, err error), args ..
 		if then != nil {
 			from.deliver(life, func() { then(m.reply, err) })
 		}
-	}
+	}}
 	st.link.request(m)
 }
 
@@ -81,8 +80,7 @@ func (st *stream) hangUp() {
 	st.client.open = false
 	c := st.link.c
 	m := newMessage(st.link, []any{"FIN"})
-	m.then = func(error) { c.dismiss(st) }
-	m.pushed, m.bytes = true, finSize
+	m.traits = &traits{pushed: true, bytes: finSize, then: func(error) { c.dismiss(st) }}
 	st.link.request(m)
 }
 
