@@ -140,7 +140,10 @@ func start(cmd *exec.Cmd) (*child, error) {
 	cmd.Stderr = c.said
 	// A group of its own: a terminal's Ctrl-C is for the server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	return c, cmd.Start()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // ask hands a task to the child, and waits for the answer. After an error the
