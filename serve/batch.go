@@ -135,6 +135,8 @@ type summary struct {
 	} `json:"runs"`
 }
 
+var outcomes = []string{string(checker.Safe), string(checker.Violated), string(checker.Inconclusive)}
+
 func read(root *os.Root, file string, info fs.FileInfo) (*batch, error) {
 	if !info.Mode().IsRegular() || info.Size() > mostSummary {
 		return nil, fmt.Errorf("it is no file of at most %d MiB", mostSummary>>20)
@@ -159,8 +161,8 @@ func read(root *os.Root, file string, info fs.FileInfo) (*batch, error) {
 	for _, r := range sum.Runs {
 		y := run{Key: r.Key, System: r.System, Mark: "error", Unexpected: !r.AsExpected}
 		if v := r.Verdict; v != nil {
-			if r.Error == "" {
-				y.Mark = string(v.Outcome)
+			if o := string(v.Outcome); r.Error == "" && slices.Contains(outcomes, o) {
+				y.Mark = o
 			}
 			for _, f := range v.Faults {
 				if !slices.Contains(y.Faults, f.Name) {

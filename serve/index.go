@@ -12,6 +12,7 @@ const (
 	mostBatches = 30
 	mostListed  = 400
 	mostLooked  = 5000
+	mostOffered = 200 // in each list to choose from
 )
 
 // filter is which runs are asked for; "" is all.
@@ -28,7 +29,7 @@ func (f filter) takes(r run) bool {
 // unexpected is the outcome of whatever is not as expected.
 const unexpected = "unexpected"
 
-var asked = []string{"safe", "violated", "inconclusive", "error", unexpected}
+var asked = append(slices.Clone(outcomes), "error", unexpected)
 
 // listed is a batch in the list.
 type listed struct {
@@ -113,7 +114,10 @@ func (p *indexPage) fill(names []string, load func(string) *batch) {
 // offer adds what a batch has to what can be chosen.
 func (p *indexPage) offer(b *batch) {
 	add := func(list *[]string, s string) {
-		if i, ok := slices.BinarySearch(*list, s); s != "" && !ok && len(*list) < 200 {
+		if s == "" || s != word(s) || len(*list) == mostOffered { // what is hostile is shown, and not offered
+			return
+		}
+		if i, ok := slices.BinarySearch(*list, s); !ok {
 			*list = slices.Insert(*list, i, s)
 		}
 	}
