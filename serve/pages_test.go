@@ -208,7 +208,7 @@ func TestPlayground(t *testing.T) {
 			t.Errorf("%s: %d, expected %d\n%s", path, code, want, body)
 		}
 	}
-	if code, _, body := request(t, s, "/playground?"+url.Values{"ttl": {"9999999"}}.Encode(), here); code != 422 || !strings.Contains(body, "expected a whole number from 20 to 5000") {
+	if code, _, body := request(t, s, "/playground?"+url.Values{"ttl": {"9999999"}}.Encode(), here); code != 422 || !strings.Contains(body, "expected a whole number from 20 to 2000") {
 		t.Errorf("%d\n%s", code, body)
 	}
 }
@@ -242,14 +242,17 @@ func BenchmarkList(b *testing.B) {
 // One change in the playground, from the request to the picture.
 func BenchmarkPlayground(b *testing.B) {
 	h := serve.New(serve.Options{Root: b.TempDir(), Simulator: simulator(b)})
-	for _, lock := range []string{"single", "redlock", "sentinel"} {
-		c := play.StaleHolder()
-		c.Lock = lock
-		b.Run(lock, func(b *testing.B) {
-			for b.Loop() {
-				get(b, h, "/playground/result?"+c.Query())
-			}
-		})
+	longest := play.StaleHolder()
+	longest.Hosts, longest.Rounds, longest.Work, longest.Struck, longest.TTL = 4, 5, 0, 5, 2000
+	longest.Pause, longest.Cut, longest.Jump = play.Strike{On: true, At: 1500, For: 2000}, play.Strike{On: true, At: 1500, For: 2000}, play.Strike{On: true, At: 1500, For: 2000}
+	for name, c := range map[string]play.Choice{"first": play.StaleHolder(), "longest": longest} {
+		for _, c.Lock = range []string{"single", "redlock", "sentinel"} {
+			b.Run(name+"/"+c.Lock, func(b *testing.B) {
+				for b.Loop() {
+					get(b, h, "/playground/result?"+c.Query())
+				}
+			})
+		}
 	}
 }
 

@@ -27,9 +27,9 @@ func TestQueryRoundTrip(t *testing.T) {
 
 func TestBadQueries(t *testing.T) {
 	for query, says := range map[string]string{
-		"ttl=19":                             `ttl is "19", expected a whole number from 20 to 5000`,
+		"ttl=19":                             `ttl is "19", expected a whole number from 20 to 2000`,
 		"ttl=1e3":                            `ttl is "1e3"`,
-		"hosts=6":                            `hosts is "6", expected a whole number from 2 to 5`,
+		"hosts=6":                            `hosts is "6", expected a whole number from 2 to 4`,
 		"rounds=1000000":                     "rounds is",
 		"pause_for=-1":                       "pause_for is",
 		"ttl=300&ttl=400":                    `"ttl" stands 2 times`,
