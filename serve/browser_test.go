@@ -167,6 +167,14 @@ func TestReportInBrowser(t *testing.T) {
 			t.Errorf("guard %s: a lane is %s: the style is missing", guard, fill)
 		}
 	}
+	// Porcupine's picture is a script, which works in an origin of its own.
+	x.do(t, chromedp.Navigate(s.URL+"/runs/"+batch+"/single.pause-after-acquire/none/t1/porcupine-counter.html"))
+	if n := x.eval(t, `document.querySelectorAll("svg rect").length > 5`); n != "true" {
+		t.Error("Porcupine's picture is not drawn")
+	}
+	if origin := x.eval(t, `window.origin`); origin != "null" {
+		t.Errorf("Porcupine's picture has the origin %s", origin)
+	}
 	x.clean(t, s.URL)
 }
 
