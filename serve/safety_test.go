@@ -56,7 +56,11 @@ func TestPathTricks(t *testing.T) {
 	root := filepath.Join(outside, "runs")
 	batch := saved(t, root, "")
 	run := filepath.Join(root, batch, results.Key{Scenario: "single/pause-after-acquire", Guard: "none", Trial: 1}.Path())
+	if err := os.Mkdir(filepath.Join(root, ".private"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, file := range []string{
+		filepath.Join(root, ".private", "history.jsonl"),
 		filepath.Join(outside, "secret.txt"), filepath.Join(outside, "manifest.json"), filepath.Join(outside, "history.jsonl"),
 		filepath.Join(root, "history.jsonl.bak"), filepath.Join(root, batch, ".hidden"), filepath.Join(run, "notes.txt"), filepath.Join(run, "logs", "w1.log"),
 	} {
@@ -66,6 +70,7 @@ func TestPathTricks(t *testing.T) {
 		filepath.Join(root, "out"):                          outside,
 		filepath.Join(root, batch, "up"):                    "../..",
 		filepath.Join(run, "porcupine-tokens.html"):         filepath.Join(outside, "secret.txt"),
+		filepath.Join(root, batch, results.VerdictFile):     "single.pause-after-acquire/none/t1/notes.txt",
 		filepath.Join(root, batch, "inside"):                filepath.Base(filepath.Dir(filepath.Dir(run))),
 		filepath.Join(root, batch, "history.jsonl"):         "../../history.jsonl",
 		filepath.Join(root, "20990101-000000-link"):         batch,
@@ -79,7 +84,20 @@ func TestPathTricks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	linked := filepath.Join(root, batch, "linked-run")
+	manifest, err := os.ReadFile(filepath.Join(run, results.ManifestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(linked, 0o755), os.Symlink("../../../verdict.json", filepath.Join(linked, results.VerdictFile))); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(linked, results.ManifestFile), string(manifest))
+	write(t, filepath.Join(outside, results.VerdictFile), `{"error": "`+secret+`"}`)
 	s := server(t, root)
+	if _, _, body := request(t, s, "/runs/"+batch+"/linked-run/", here); strings.Contains(body, secret) || !strings.Contains(body, "verdict.json is not a file that can be read") {
+		t.Error("a verdict that is a link to elsewhere is read")
+	}
 	rel, err := filepath.Rel(root, run)
 	if err != nil {
 		t.Fatal(err)
@@ -95,8 +113,8 @@ func TestPathTricks(t *testing.T) {
 		"/runs//" + strings.TrimPrefix(outside, "/") + "/secret.txt", "/runs/" + outside + "/secret.txt", "/runs/%2f" + outside[1:] + "/secret.txt",
 		"/runs/" + batch + "/../../secret.txt", "/runs/" + batch + "/%2e%2e/%2e%2e/secret.txt", "/runs/./../secret.txt",
 		"/runs/%252e%252e/secret.txt", "/runs/secret.txt%00.json", "/runs/" + batch + "/%00", "/runs/...", "/runs/.", "/runs/..", "/runs/%2e",
-		"/runs/out/", "/runs/out/secret.txt", "/runs/out/history.jsonl", "/runs/" + batch + "/up/", "/runs/" + batch + "/up/history.jsonl",
-		"/runs/" + batch + "/inside/", "/runs/" + batch + "/inside/none/t1/", "/runs/20990101-000000-link/", "/runs/" + batch + "/history.jsonl",
+		"/runs/.private/history.jsonl", "/runs/out/", "/runs/out/secret.txt", "/runs/out/history.jsonl", "/runs/" + batch + "/up/", "/runs/" + batch + "/up/history.jsonl",
+		"/runs/" + batch + "/inside/", "/runs/" + batch + "/inside/none/t1/", "/runs/20990101-000000-link/", "/runs/" + batch + "/history.jsonl", "/runs/" + batch + "/verdict.json",
 		"/runs/" + batch + "/manifest.json", "/runs/" + batch + "/.hidden", "/runs/" + batch + "/linked/", "/runs/" + batch + "/linked/report.html",
 		"/runs/" + rel + "/notes.txt", "/runs/" + rel + "/logs/w1.log", "/runs/" + rel + "/porcupine-tokens.html", "/runs/history.jsonl.bak",
 		"/static/../secret.txt", "/static/%2e%2e/serve.go", "/static/index.tmpl", "/" + strings.Repeat("a/", 4000), "/runs/" + strings.Repeat("a/", 3000),
