@@ -5,7 +5,7 @@ GO ?= go
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null)
 LDFLAGS := -X lockchaos/results.Commit=$(COMMIT)
 
-.PHONY: build chaos test race check bench deps
+.PHONY: build chaos test race check bench deps deps-test
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o chaos ./cmd/chaos
@@ -15,17 +15,17 @@ chaos: deps build
 	./chaos run
 
 # What runs many goroutines is tested with the race detector, too.
-# Not again the whole catalogue: that takes minutes, and its parts are among the rest.
+RACY := ./history ./faults ./host ./workloads ./cluster/... ./runner ./serve/play
+# But not again the whole catalogue: that takes minutes, and its parts are among the rest.
 WHOLE := ^(TestWorldsAgree|TestDeterminism|TestDifferential.*)$$
-RACY := ./history ./faults ./host ./workloads ./cluster/... ./runner
 
 # test installs what is missing and runs every test.
-test: deps
+test: deps-test
 	$(GO) test ./...
 	$(GO) test -race -skip '$(WHOLE)' $(RACY)
 
 # race runs every test with the race detector.
-race: deps
+race: deps-test
 	$(GO) test -race ./...
 
 # check is what must pass before a commit.
@@ -37,7 +37,10 @@ check:
 
 # bench measures what the README says of speed.
 bench: deps
-	$(GO) test -run '^$$' -bench . -benchtime 1x ./checker ./cluster/local ./runner
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./checker ./cluster/local ./runner ./report/page ./serve/...
 
 deps:
 	@scripts/deps.sh
+
+deps-test:
+	@scripts/deps.sh test

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the programs that runs on real servers need, where they are missing:
 # redis-server (all runs), libfaketime (clock faults), postgresql (PostgreSQL as
-# the resource) and python3 (the example of an external host).
+# the resource) and python3 (the example of an external host). With the argument
+# "test" also chromium, in which tests look at the pages.
 # Says what it does; needs root or sudo only if something is missing.
 set -eu
 
@@ -12,6 +13,10 @@ ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 || missing="$missing l
 # Debian keeps the programs of PostgreSQL off PATH, in a directory for each version.
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 ||
 	missing="$missing postgresql"
+if [ "${1:-}" = test ]; then
+	command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
+		command -v google-chrome >/dev/null 2>&1 || missing="$missing chromium"
+fi
 [ -z "$missing" ] && exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then

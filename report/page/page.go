@@ -24,7 +24,7 @@ import (
 var files embed.FS
 
 var tmpl = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{
-	"plain": plain, "time": drawing.Time, "css": css, "word": word, "took": took,
+	"plain": plain, "time": drawing.Time, "css": func() template.CSS { return template.CSS(CSS()) }, "word": word, "took": took,
 }).ParseFS(files, "page.tmpl"))
 
 // File is the name of the page in a directory of results.
@@ -207,10 +207,18 @@ func word(s string) string { return report.Short(s, 120) }
 
 func took(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-func css() template.CSS {
+// CSS is the style sheet of the page and of the pictures in it.
+func CSS() string {
 	b, err := files.ReadFile("page.css")
 	if err != nil {
 		panic(err) // it is in the program
 	}
-	return template.CSS(string(b) + drawing.CSS)
+	return string(b) + drawing.CSS
+}
+
+// WriteRun renders what the page tells of one run, as a part of another page that
+// has the style sheet CSS.
+func WriteRun(w io.Writer, t *report.Told) error {
+	v := &view{Single: true}
+	return tmpl.ExecuteTemplate(w, "run", v.run(t, "run"))
 }
