@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -55,15 +54,4 @@ func firstLine(ctx context.Context, path string, args ...string) string {
 		return path
 	}
 	return line
-}
-
-func glob(pattern string) string {
-	found, err := filepath.Glob(pattern)
-	if err != nil || len(found) == 0 {
-		return ""
-	}
-	if _, err := os.Stat(found[0]); err != nil {
-		return ""
-	}
-	return found[0]
 }
