@@ -53,7 +53,7 @@ func (c *pgClient) take(ctx context.Context) (*pgx.Conn, error) {
 		if conn == nil {
 			return c.connect(ctx)
 		}
-		if quiet(conn) {
+		if quiet(conn.PgConn().Conn().(tracked)) {
 			return conn, nil
 		}
 		_ = conn.PgConn().Conn().Close()
@@ -62,16 +62,17 @@ func (c *pgClient) take(ctx context.Context) (*pgx.Conn, error) {
 
 // quiet reports whether a connection is open and nothing has come on it, as the
 // farewell of a server would. It costs one system call; pgx waits a millisecond.
-func quiet(conn *pgx.Conn) bool {
-	raw, err := conn.PgConn().Conn().(tracked).SyscallConn()
+// It must not wait for its turn to read: after a write that took long, pgx has a
+// reader of its own in the background, which stays until something comes.
+func quiet(conn tracked) bool {
+	raw, err := conn.SyscallConn()
 	if err != nil {
 		return false
 	}
 	var b [1]byte
 	var got error
-	err = raw.Read(func(fd uintptr) bool {
+	err = raw.Control(func(fd uintptr) {
 		_, _, got = unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		return true
 	})
 	return err == nil && errors.Is(got, unix.EAGAIN)
 }
