@@ -46,10 +46,14 @@ type planned struct {
 	spec  Spec
 	fault Fault
 
-	deed  sync.Mutex // one deed at a time
+	// deed is held for one deed at a time. It is no mutex: a deed takes time, and in
+	// the simulation time stands still while somebody waits for a mutex.
+	deed  chan struct{}
 	state state
 
-	// at the start: how often the Until point had been reached by then.
+	// When the start is over, and only then the end may come: how often the Until
+	// point had been reached by then.
+	begun   bool
 	base    int
 	started chan struct{}
 	over    chan struct{} // done, whatever came of it
@@ -80,7 +84,7 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 		}
 		id := fmt.Sprintf("f%d", i+1)
 		s.faults = append(s.faults, &planned{
-			id: id, spec: spec, fault: kind.make(c, spec, id),
+			id: id, spec: spec, fault: kind.make(c, spec, id), deed: make(chan struct{}, 1),
 			started: make(chan struct{}), over: make(chan struct{}),
 		})
 	}
@@ -178,7 +182,7 @@ func (s *Schedule) Reach(ctx context.Context, host string, do history.Do, before
 		if hits(f.spec.From, p, n) {
 			s.start(f)
 		}
-		if hits(f.spec.Until, p, n-s.baseOf(f)) {
+		if since, begun := s.since(f, n); begun && hits(f.spec.Until, p, since) {
 			s.heal(f, false)
 		}
 	}
@@ -195,10 +199,11 @@ func hits(t Trigger, p Point, n int) bool {
 	return !t.IsZero() && !t.Timed && q == p && nth == n
 }
 
-func (s *Schedule) baseOf(f *planned) int {
+// since counts from the end of the fault's start.
+func (s *Schedule) since(f *planned, n int) (nth int, begun bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return f.base
+	return n - f.base, f.begun
 }
 
 // wait holds a host back until the orders are fulfilled. An order that is not
@@ -287,8 +292,8 @@ func (f *planned) targets() []string {
 
 // start does the fault, once, and waits until it is seen to work.
 func (s *Schedule) start(f *planned) {
-	f.deed.Lock()
-	defer f.deed.Unlock()
+	f.deed <- struct{}{}
+	defer func() { <-f.deed }()
 	if f.state != waiting {
 		return
 	}
@@ -308,7 +313,7 @@ func (s *Schedule) start(f *planned) {
 	s.mu.Lock()
 	until := f.spec.Until.Point
 	until.Nth = 0
-	f.base = s.counts[until]
+	f.base, f.begun = s.counts[until], true
 	s.mu.Unlock()
 	f.state = active
 	close(f.started)
@@ -320,8 +325,8 @@ func (s *Schedule) start(f *planned) {
 
 // heal ends the fault, once. missed: its end did not come, and time is up.
 func (s *Schedule) heal(f *planned, missed bool) {
-	f.deed.Lock()
-	defer f.deed.Unlock()
+	f.deed <- struct{}{}
+	defer func() { <-f.deed }()
 	if f.state != active {
 		return
 	}

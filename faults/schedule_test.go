@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -353,4 +354,22 @@ func TestKindsAreWellFormed(t *testing.T) {
 			t.Errorf("%s: Heals is %v, and the fault has a Heal: %v", k.Name, k.Heals, heals)
 		}
 	}
+}
+
+// Another host may reach the end of a fault whose start is still being proved. It
+// goes on, and the end comes when it is reached again.
+func TestEndWithinTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(honest)
+		p := parse(t, `faults: [{fault: partition, hosts: [w1], nodes: [n1], from: after w1 read, until: after w2 wrote}]`)
+		s, err := NewSchedule(w, w, p.Faults, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.playAll(t.Context(), s, []string{"w1: read 100ms", "w2: 10ms wrote 50ms wrote"})
+		want := []string{history.FaultStart, history.FaultProved, history.FaultHeal, history.FaultHealed}
+		if got := w.steps("f1"); !slices.Equal(got, want) || !strings.Contains(w.String(), "60ms  f1 partition heal ") {
+			t.Errorf("%v, want %v and the heal at 60ms:\n%s", got, want, w)
+		}
+	})
 }

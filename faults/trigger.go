@@ -21,7 +21,7 @@ type Point struct {
 	Do     history.Do
 	Before bool
 	// Nth counts the point's occurrences, from 1: of a start since the start of
-	// the run, of an end since the start of its fault.
+	// the run, of an end since its fault was seen to work.
 	Nth int
 }
 

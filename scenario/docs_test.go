@@ -56,7 +56,7 @@ Times are written as ` + "`300ms` or `2s`" + `. Hosts are called w1, w2, …; lo
 
 A **trigger** is a time since the start of the run, ` + "`at 200ms`" + `, or a step of a host, ` + "`before w2 writes` or `after w1 acquired 3`" + `:
 acquires/acquired, reads/read, checks/checked, writes/wrote, extends/extended, releases/released, and a number for a later
-one. At a start it counts from the start of the run, at an end from the start of its fault. An **order** makes a step wait for a
+one. At a start it counts from the start of the run, at an end from when its fault was seen to work. An **order** makes a step wait for a
 trigger: ` + "`w2 acquires after w1 acquired`" + `.
 `
 
