@@ -10,7 +10,7 @@ import (
 
 var clockJump = Kind{
 	Name: "clock-jump", About: "sets the clock of a lock server forward, or back where by is below 0",
-	Nodes: true, Clock: true, Takes: []string{"by"},
+	Nodes: true, Clock: true, Data: true, Takes: []string{"by"},
 	check: checkJump, draw: drawJump,
 	make: func(c Controls, s Spec, _ string) Fault { return &jumpedClock{c, s.Nodes, s.By.D()} },
 }

@@ -8,7 +8,7 @@ import (
 
 var clockRate = Kind{
 	Name: "clock-rate", About: "makes the clock of a lock server run too fast, or too slow; at its end, right again",
-	Nodes: true, Clock: true, Heals: true, Takes: []string{"rate"},
+	Nodes: true, Clock: true, Data: true, Heals: true, Takes: []string{"rate"},
 	check: checkRate,
 	// Up to a tenth off, which is more than clocks are, and ten times what redsync allows for.
 	draw: func(d *drawer, s *Spec) { s.Rate = []float64{0.9, 0.95, 0.98, 1.02, 1.05, 1.1}[d.rng.IntN(6)] },

@@ -99,6 +99,7 @@ type Kind struct {
 	Nodes bool // done to nodes; with Hosts too, to the links between them
 	Heals bool // has an end of its own: until or for
 	Clock bool // sets the clocks of its nodes
+	Data  bool // only of nodes that keep keys, not of Sentinels
 	// FewHosts: an absent list of hosts is none.
 	FewHosts bool
 	// Failovers: only where there are replicas and Sentinels.

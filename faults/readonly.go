@@ -9,7 +9,7 @@ import (
 
 var readOnly = Kind{
 	Name: "read-only", About: "makes a lock server refuse writes with READONLY, as a master does that was demoted",
-	Nodes: true, Heals: true,
+	Nodes: true, Data: true, Heals: true,
 	make: func(c Controls, s Spec, _ string) Fault { return &demoted{c, s.Nodes} },
 }
 

@@ -59,7 +59,7 @@ type planned struct {
 }
 
 // ErrNothing is returned where no run is left to do.
-var ErrNothing = errors.New("nothing to run: no scenario has such a guard")
+var ErrNothing = errors.New("nothing to run: no scenario has such a guard and is for this world")
 
 // plan lists all runs: the canary, then for each scenario its guards and its
 // control, each in all its trials.
@@ -95,8 +95,8 @@ func (b Batch) trials(s *scenario.Scenario) int {
 	return b.Trials
 }
 
-// leftOut lists the scenarios that are not for this world.
-func (b Batch) leftOut() []string {
+// LeftOut lists the scenarios that are not for this world.
+func (b Batch) LeftOut() []string {
 	var names []string
 	for _, s := range b.Scenarios {
 		if !s.RunsOn(b.WorldName) {
@@ -178,7 +178,7 @@ func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
 		cut = fmt.Errorf("%w: %d of %d runs done", context.Cause(ctx), len(done), len(plan))
 	}
 	return dir, done, errors.Join(cut, results.SettleBatch(done),
-		results.Save(dir, results.SummaryFile, results.Summarise(b.Suite, b.WorldName, b.leftOut(), done)))
+		results.Save(dir, results.SummaryFile, results.Summarise(b.Suite, b.WorldName, b.LeftOut(), done)))
 }
 
 // one does one run: manifest, history, manifest again, and only then the judge.

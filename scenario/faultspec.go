@@ -30,8 +30,30 @@ func (s *Scenario) validateFault(path string, f faults.Spec) *problem {
 		s.validateTimes(path, f, kind),
 		s.validateTargets(path, f, kind),
 		s.validateResource(path, f, kind),
+		s.validateServers(path, f, kind),
 	)
 }
+
+// validateServers refuses what the server of a node cannot have done to it.
+func (s *Scenario) validateServers(path string, f faults.Spec, kind faults.Kind) *problem {
+	if p := must(f.Kind != readOnly || !s.failsOver(), path+".fault", "Sentinels undo %s: use failover", f.Kind); p != nil {
+		return p
+	}
+	for i, n := range f.Nodes {
+		at := fmt.Sprintf("%s.nodes[%d]", path, i)
+		sentinel := slices.Contains(names(s.system().Sentinels, SentinelName), n)
+		if p := first(
+			must(!kind.Data || !sentinel, at, "%s is a Sentinel, and %s is for servers that keep keys", n, f.Kind),
+			must(!kind.Clock || n != cluster.Resource, at, "the counter has no lease that a clock could end: name lock nodes"),
+		); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// readOnly makes a server a replica, and Sentinels say who is one.
+const readOnly = "read-only"
 
 // validateKeys holds the keys that are given against those that the kind takes.
 func validateKeys(path string, f faults.Spec, kind faults.Kind) *problem {

@@ -34,6 +34,9 @@ func (s *Scenario) validateHammer() *problem {
 		if !ok {
 			return oneOf(path, kind, kindNames())
 		}
+		if p := must(!k.Data || !s.failsOver(), path, "%s is not drawn over a Sentinel group: it may fall on a Sentinel", kind); p != nil {
+			return p
+		}
 		if p := must(!k.Failovers, path, "%s is not drawn: what it is done to depends on who is the master by then", kind); p != nil {
 			return p
 		}

@@ -57,6 +57,12 @@ func with(old, new string) string {
 	return strings.Replace(good, old, new, 1)
 }
 
+// grouped is good on a Sentinel group, with another first fault.
+func grouped(fault string) string {
+	s := with("fault: pause-host\n    hosts: [w1]\n    from: after w1 read\n    until: after w2 wrote", fault)
+	return strings.Replace(s, "system: single, ttl: 300ms", "system: sentinel, ttl: 1s", 1)
+}
+
 // ext is external after one replacement.
 func ext(old, new string) string {
 	if !strings.Contains(external, old) {
@@ -156,6 +162,11 @@ var bad = []struct {
 	{"slow without a latency", with("fault: pause-host\n    hosts: [w1]", "fault: slow\n    nodes: [n1]"), 11},
 	{"slow beyond measure", with("fault: pause-host\n    hosts: [w1]", "fault: slow\n    nodes: [n1]\n    latency: 2s"), 13},
 	{"power-loss that lasts", with("fault: pause-host\n    hosts: [w1]", "fault: power-loss\n    nodes: [n1]\n    for: 800ms"), 13},
+	{"clock of the counter", with("fault: pause-host\n    hosts: [w1]\n    from: after w1 read\n    until: after w2 wrote", "fault: clock-jump\n    nodes: [resource]\n    by: 1s\n    from: after w1 read"), 12},
+	{"clock of a Sentinel", grouped("fault: clock-jump\n    nodes: [s1]\n    by: 1s\n    from: after w1 read"), 12},
+	{"memory of a Sentinel", grouped("fault: evict\n    nodes: [n1, s2]\n    from: after w1 read\n    for: 10ms"), 12},
+	{"what Sentinels undo", grouped("fault: read-only\n    nodes: [n1]\n    from: after w1 read\n    for: 10ms"), 11},
+	{"hammer on the memory of Sentinels", "lock: {system: sentinel, ttl: 1s}\nhosts: 1\nworkload: {kind: counter, rounds: 1}\nguards: [none]\nhammer: {for: 1s, weights: {evict: 1}}\nexpect: {none: {outcome: any}}\n", 5},
 	{"down for less than nothing", with("fault: pause-host\n    hosts: [w1]", "fault: restart-node\n    nodes: [n1]\n    down: -1s"), 13},
 	{"down of a fault that has none", with("hosts: [w1]", "hosts: [w1]\n    down: 1s"), 13},
 	{"pause-host without hosts", with("    hosts: [w1]\n", ""), 11},

@@ -154,6 +154,9 @@ func carry(ctx context.Context, batch runner.Batch, out io.Writer) error {
 			err = errors.Join(err, werr)
 		}
 		err = errors.Join(err, renderAll(out, dir, done))
+		if left := batch.LeftOut(); len(left) > 0 {
+			fmt.Fprintf(out, "\nLeft out, as they are not for the world %s: %s\n", batch.WorldName, strings.Join(left, ", "))
+		}
 	}
 	if err != nil {
 		return harness(err)
