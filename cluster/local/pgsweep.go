@@ -18,7 +18,7 @@ func (s *sweep) servers() []entry {
 	for _, path := range paths {
 		proc := filepath.Dir(path)
 		cwd, err := os.Readlink(path)
-		if err != nil || !strings.HasPrefix(cwd, s.dir+"/") {
+		if err != nil || !strings.HasPrefix(cwd+"/", s.dir+"/") {
 			continue
 		}
 		exe, err := os.Readlink(filepath.Join(proc, "exe"))
@@ -35,7 +35,7 @@ func (s *sweep) servers() []entry {
 
 // release gives back the shared memory of the servers in the directory.
 func (s *sweep) release() error {
-	var all error
+	all := releasePosix(s.dir, s.dir)
 	for _, pattern := range []string{"*", "*/*"} { // the template, and a cluster's nodes
 		paths, _ := filepath.Glob(filepath.Join(s.dir, pattern, postmasterFile)) // the pattern is well formed
 		for _, path := range paths {

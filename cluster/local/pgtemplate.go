@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // pgTemplate is a data directory that is made when the first Postgres node of
@@ -94,15 +95,32 @@ func (t *pgTemplate) tool(ctx context.Context, m *Machine, input, name string, a
 	if err != nil {
 		return err
 	}
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s: %w", name, context.Cause(ctx)), p.end())
+	err = t.await(ctx, m, p)
+	if err := errors.Join(err, releasePosix(m.work.dir, t.dir)); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if !p.cmd.ProcessState.Success() {
 		return fmt.Errorf("%s: %s; it said:\n%s", name, p.exit(), lastLines(logSince(log, 0)))
 	}
 	return nil
+}
+
+// await waits for the end of a program, which it brings about if need be.
+func (t *pgTemplate) await(ctx context.Context, m *Machine, p *proc) error {
+	look := time.NewTicker(posixTick)
+	defer look.Stop()
+	for {
+		select {
+		case <-p.done:
+			return nil
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), breakOff(m.work.dir, p))
+		case <-look.C:
+			if err := noteGroup(m.work.dir, p); err != nil {
+				return errors.Join(err, breakOff(m.work.dir, p))
+			}
+		}
+	}
 }
 
 // command is one of PostgreSQL's programs as the servant, who may not be able to

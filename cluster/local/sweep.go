@@ -81,10 +81,12 @@ func (s *sweep) run() (dead bool, err error) {
 	if len(journal) == 0 && s.makerLives() || len(journal) > 0 && journal[0].alive(s.boot) {
 		return false, nil
 	}
+	var noted error
 	if len(journal) > 0 {
+		noted = s.notePosix()
 		s.killAll(journal[1:])
 	}
-	return true, errors.Join(s.release(), os.RemoveAll(s.dir))
+	return true, errors.Join(noted, s.release(), os.RemoveAll(s.dir))
 }
 
 // makerLives goes by the pid in the directory's name, for want of better.
@@ -144,20 +146,24 @@ func (s *sweep) killAll(children []entry) {
 	}
 }
 
-// kill kills exactly the process of the entry. os.FindProcess holds on to a
-// process, not a pid, where the kernel can do that: what is looked at between
-// is what gets the signal.
 func (s *sweep) kill(e entry) bool {
+	if !s.signal(e, syscall.SIGKILL) {
+		return false
+	}
+	s.killed = append(s.killed, fmt.Sprintf("%s (pid %d)", e.What, e.PID))
+	return true
+}
+
+// signal sends a signal to exactly the process of the entry. os.FindProcess
+// holds on to a process, not a pid, where the kernel can do that: what is looked
+// at between is what gets the signal.
+func (s *sweep) signal(e entry, sig syscall.Signal) bool {
 	p, err := os.FindProcess(e.PID)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = p.Release() }()
-	if !e.alive(s.boot) || p.Kill() != nil {
-		return false
-	}
-	s.killed = append(s.killed, fmt.Sprintf("%s (pid %d)", e.What, e.PID))
-	return true
+	return e.alive(s.boot) && p.Signal(sig) == nil
 }
 
 // marked lists the processes of the groups that carry the mark of the directory.
