@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// initdbHas waits until a server that initdb runs in a work directory has pieces
+// serverHas waits until a server, mostly of initdb, in a work directory has pieces
 // of shared memory, and names them and the server.
-func initdbHas(t *testing.T, work string, pieces int) (pid int, names []string) {
+func serverHas(t *testing.T, work string, pieces int) (pid int, names []string) {
 	t.Helper()
 	s := sweep{dir: work, boot: bootID()}
-	until(t, "initdb has shared memory", func() bool {
+	until(t, "a server has shared memory", func() bool {
 		for _, e := range s.servers() {
 			names = posixOf(e.PID)
 			slices.Sort(names)
@@ -47,7 +47,7 @@ func TestPostgresTemplateBrokenOff(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- m.PreparePostgres(ctx) }()
-		_, names := initdbHas(t, m.Dir(), pieces)
+		_, names := serverHas(t, m.Dir(), pieces)
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("the preparation ended with %v", err)
@@ -77,59 +77,77 @@ func init() {
 	}
 }
 
-// The next harness removes what one that was killed had noted, and what a server
-// of its has that lives on.
+// The next harness removes what one that was killed had noted.
 func TestPostgresTemplateOfKilledHarness(t *testing.T) {
 	t.Parallel()
-	for name, noted := range map[string]bool{"noted": true, "found by the sweep": false} {
-		t.Run(name, func(t *testing.T) {
-			base := road(t)
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), partVariable+"=initdb", baseVariable+"="+base)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-			pid, names := initdbHas(t, base, 2)
-			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
-			lists := filepath.Join(base, "*", posixList)
-			until(t, "the harness has noted it", func() bool {
-				found, _ := filepath.Glob(lists)
-				if len(found) == 0 {
-					return false
-				}
-				list, err := readPosix(found[0])
-				return err == nil && !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(list, n) })
-			})
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait()
-			found, _ := filepath.Glob(lists)
-			var err error
-			if noted {
-				err = syscall.Kill(pid, syscall.SIGKILL)
-				until(t, "the server is gone", func() bool { return gone(pid) })
-			} else {
-				err = os.Remove(found[0])
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if l := left(names); len(l) != len(names) {
-				t.Fatalf("of %v there is %v before the sweep", names, l)
-			}
-			if _, err := Sweep(base); err != nil {
-				t.Error(err)
-			}
-			if l := left(names); !gone(pid) || len(l) > 0 {
-				t.Errorf("of %v is left %v; process %d gone: %v", names, l, pid, gone(pid))
-			}
-			if dirs, _ := os.ReadDir(base); len(dirs) > 0 {
-				t.Errorf("left in the base directory: %v", dirs)
-			}
-		})
+	base := road(t)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), partVariable+"=initdb", baseVariable+"="+base)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	pid, names := serverHas(t, base, 2)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the harness has noted it", func() bool {
+		found, _ := filepath.Glob(filepath.Join(base, "*", posixList))
+		if len(found) == 0 {
+			return false
+		}
+		list, err := readPosix(found[0])
+		return err == nil && !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(list, n) })
+	})
+	// The harness is stopped before it could see the end of its initdb.
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGSTOP), syscall.Kill(pid, syscall.SIGKILL)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the server is gone", func() bool { return gone(pid) })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	sweepsUp(t, base, pid, names)
+}
+
+// A server that outlived its harness, of which nothing was noted.
+func TestSweepFindsPosixShared(t *testing.T) {
+	t.Parallel()
+	m, err := postgresMachine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := road(t)
+	dir := deadDir(t, base, "")
+	data := filepath.Join(dir, "data")
+	template := &m.template
+	if err := errors.Join(letIn(template.servant, base, dir), template.copy(data)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := template.command(m, "postgres", "--single", "-D", data, "template1")
+	if _, err := cmd.StdinPipe(); err != nil { // it waits for what is typed
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	pid, names := serverHas(t, base, 2)
+	sweepsUp(t, base, pid, names)
+}
+
+// sweepsUp is the sweep of what is there before and not after.
+func sweepsUp(t *testing.T, base string, pid int, names []string) {
+	t.Helper()
+	if l := left(names); len(l) != len(names) {
+		t.Fatalf("of %v there is %v before the sweep", names, l)
+	}
+	if _, err := Sweep(base); err != nil {
+		t.Error(err)
+	}
+	if l := left(names); !gone(pid) || len(l) > 0 {
+		t.Errorf("of %v is left %v; process %d gone: %v", names, l, pid, gone(pid))
+	}
+	if dirs, _ := os.ReadDir(base); len(dirs) > 0 {
+		t.Errorf("left in the base directory: %v", dirs)
 	}
 }
