@@ -27,12 +27,15 @@ type counter struct {
 	filled     int    // steps that are unresolved writes
 	unledgered []*op  // acknowledged writes that never reached the resource
 
-	byOp map[*op]*entry // see entry
+	whole bool           // the ledger names every write that was accepted
+	byOp  map[*op]*entry // see entry
 }
 
 // resolve finds the increments that were accepted: from the ledger where the
-// run has one, and else from what the hosts were told.
+// run has one, and else from what the hosts were told. In a history that was
+// cut off that is so, too, of what the ledger does not name: its line may be lost.
 func (c *counter) resolve(r *record) {
+	c.whole = r.ledgered()
 	accepted := map[int64]*entry{}
 	for _, e := range c.entries {
 		if e.accepted() && accepted[e.op.id] == nil {
@@ -66,10 +69,10 @@ func (c *counter) resolveWrite(r *record, w *op, e *entry, begin int64) {
 		c.steps = append(c.steps, s)
 	case res == history.OK:
 		c.steps = append(c.steps, step{begin, pos(w.ret), w.ret.Value, w})
-		if len(r.ledger) > 0 {
+		if c.whole {
 			c.unledgered = append(c.unledgered, w)
 		}
-	case res == history.Unknown && len(r.ledger) == 0:
+	case res == history.Unknown && !c.whole:
 		c.unresolved = append(c.unresolved, w)
 	}
 }
@@ -125,6 +128,9 @@ func (c *counter) fillGaps(r *record, begins map[int64]int64) {
 func (c *counter) found() (int64, bool) {
 	if c.final != nil {
 		return c.final.Value, true
+	}
+	if !c.whole {
+		return 0, false
 	}
 	for _, e := range slices.Backward(c.entries) {
 		if e.accepted() {

@@ -54,6 +54,12 @@ func (f *fault) step(e *history.Event) {
 	f.over, f.steps = e, append(f.steps, e)
 }
 
+// targets are what a fault was done to, which its first step may not know yet.
+func (r *record) targets(id string) []string {
+	i := slices.IndexFunc(r.faults, func(f *fault) bool { return f.id == id })
+	return r.faults[i].targets
+}
+
 // until is the last event at which the fault may have acted: its healing, or
 // the proof of one that has no healing. One whose healing did not end acts to
 // the end of the run.
@@ -138,11 +144,14 @@ var stateLoss = []string{
 	"crash-node", "restart-node", "power-loss", "failover", "flush", "evict", "cut-replication",
 }
 
+// between is from where on a fault may have brought about that both g1 and g2
+// were promised the lock. What happened before the lease of g1 was last confirmed
+// did it no harm; the votes of g2 were gathered from its call on.
+func between(g1, g2 *grant) int64 { return min(g1.confirmed(g2.returned()), g2.called()) }
+
 // cause guesses from the faults why two promises overlapped.
 func (r *record) cause(g1, g2 *grant) string {
-	// What happened before the lease of g1 was last confirmed did it no harm; the
-	// votes of g2 were gathered from its call on.
-	from := min(g1.confirmed(g2.returned()), g2.called())
+	from := between(g1, g2)
 	struck := func(names ...string) bool {
 		return slices.ContainsFunc(r.faults, func(f *fault) bool {
 			return slices.Contains(names, f.name) && f.acted(r, from, g2.returned())
@@ -174,6 +183,41 @@ func (r *record) cause(g1, g2 *grant) string {
 // will do. One server compares the owner before it deletes or prolongs a lock, so
 // that a late message takes nothing from anybody: two owners have two masters.
 func (r *record) failsOver() bool { return r.h.Header.System == "sentinel" }
+
+// explaining are the faults that can bring about a cause.
+var explaining = map[string][]string{
+	CauseStateLoss:    stateLoss,
+	CauseEarlyExpiry:  {"clock-jump", "clock-rate"},
+	CauseSplit:        {"failover", "partition"},
+	CauseStaleMessage: {"hold", "delay"},
+}
+
+// culprits are the faults that explain a cause, of those at work in [from, to]:
+// the last to begin, as what had gone before it had done no such harm. A failover
+// has forgotten what the replicas were cut off from: both are named then.
+func (r *record) culprits(cause string, from, to int64) []*fault {
+	last := r.lastOf(explaining[cause], from, to)
+	if last == nil {
+		return nil
+	}
+	if cause == CauseStateLoss && last.name == "failover" {
+		if cut := r.lastOf([]string{"cut-replication"}, from, pos(last.start)); cut != nil {
+			return []*fault{cut, last}
+		}
+	}
+	return []*fault{last}
+}
+
+// lastOf is the last to begin of the faults of such names that acted in [from, to].
+func (r *record) lastOf(names []string, from, to int64) *fault {
+	var last *fault
+	for _, f := range r.faults {
+		if slices.Contains(names, f.name) && f.acted(r, from, to) && (last == nil || f.start.Seq > last.start.Seq) {
+			last = f
+		}
+	}
+	return last
+}
 
 // bystander is the fault to be told in a story that runs from one event to
 // another: the first that acted on that host, on its links, or on no host at all.

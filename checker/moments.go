@@ -124,16 +124,17 @@ func (s *storyteller) event(e *history.Event, id string) {
 }
 
 func (s *storyteller) fault(e *history.Event) {
-	lane := ""
-	if len(e.Fault.Targets) > 0 {
-		lane, _, _ = strings.Cut(e.Fault.Targets[0], ">")
+	lane, whom := "", ""
+	if targets := s.r.targets(e.Fault.ID); len(targets) > 0 {
+		lane, _, _ = strings.Cut(targets[0], ">")
+		whom = " " + strings.Join(targets, ", ")
 	}
-	what := e.Fault.Name + " strikes " + strings.Join(e.Fault.Targets, ", ")
+	what := e.Fault.Name + " strikes" + whom
 	switch {
 	case e.Fault.Name == "pause-host" && e.Fault.Step == history.FaultStart:
 		what = lane + " is stopped"
 	case e.Fault.Step != history.FaultStart:
-		what = fmt.Sprintf("%s of %s: %s", e.Fault.Name, strings.Join(e.Fault.Targets, ", "), e.Fault.Step)
+		what = fmt.Sprintf("%s%s: %s", e.Fault.Name, strings.Replace(whom, " ", " of ", 1), e.Fault.Step)
 	}
 	s.add(pos(e), e.Seq, e.T, lane, 0, "%s", what)
 }

@@ -113,6 +113,9 @@ func assemble(h *history.History) (*record, error) {
 	return r, nil
 }
 
+// ledgered says whether there is a ledger, and all of it.
+func (r *record) ledgered() bool { return len(r.ledger) > 0 && r.h.Complete }
+
 func (r *record) add(e *history.Event, i int) error {
 	if e.Seq != int64(i)+1 {
 		return &MalformedError{e.Seq, fmt.Sprintf("expected the sequence number %d", i+1)}
@@ -226,10 +229,25 @@ func (r *record) attachExits() {
 		if k := r.killer(x); k != nil {
 			at = k.start
 		}
-		for _, g := range r.grants {
-			if g.host == x.Host && g.exit == nil && g.acq.call.Seq < x.Seq {
-				g.gone, g.exit = at, x
+		r.endGrants(x.Host, at, x)
+	}
+	if r.h.Complete {
+		return
+	}
+	for _, f := range r.faults { // whose end may have been cut off with the history
+		if f.name == "kill-host" && f.start != nil {
+			for _, host := range f.targets {
+				r.endGrants(host, f.start, f.start)
 			}
+		}
+	}
+}
+
+// endGrants ends the grants of a host at gone, as exit shows.
+func (r *record) endGrants(host string, gone, exit *history.Event) {
+	for _, g := range r.grants {
+		if g.host == host && g.exit == nil && g.acq.call.Seq < exit.Seq {
+			g.gone, g.exit = gone, exit
 		}
 	}
 }

@@ -108,13 +108,13 @@ func (r *record) shows(e effect) bool {
 }
 
 // lostUpdates finds increments that the counter forgot. The ledger names the
-// write that overwrote another; without one, a value that was returned twice
-// does. What neither names is told as a whole.
+// write that overwrote another; without one, or where it was cut off, a value
+// that was returned twice does. What neither names is told as a whole.
 func (j *judge) lostUpdates(l *lock) {
-	c, n := l.counter, len(j.found[LostUpdate])
-	if len(j.r.ledger) > 0 {
-		j.overwrites(l)
-	} else {
+	told := func() int { return len(j.found[LostUpdate]) + j.more[LostUpdate] }
+	c, n := l.counter, told()
+	j.overwrites(l)
+	if told() == n && !c.whole {
 		j.repeats(l)
 	}
 	for _, w := range c.unledgered {
@@ -123,7 +123,7 @@ func (j *judge) lostUpdates(l *lock) {
 			Events: seqs(w.call, w.ret), At: w.ret.T, Words: j.tellUnledgered(w),
 		})
 	}
-	if len(j.found[LostUpdate]) == n && j.more[LostUpdate] == 0 {
+	if told() == n {
 		j.unexplained(l)
 	}
 }

@@ -34,10 +34,11 @@ func (j *judge) tellDoubleGrant(g1, g2 *grant, f Finding) string {
 	return s + fmt.Sprintf(" while that was still promised%s, so for %s it was promised to both", why, ms(f.Lasted))
 }
 
-// tellOvertaken is tellGrant of g1 until g2 got its lock, for that cause.
+// tellOvertaken is tellGrant of g1 until g2 got its lock, with the faults that
+// explain the cause, if there are such.
 func (j *judge) tellOvertaken(g1, g2 *grant, cause string) string {
-	if cause == CauseStateLoss {
-		return j.tellStruck(g1, j.culprit(g1, g2))
+	if faults := j.r.culprits(cause, between(g1, g2), g2.returned()); len(faults) > 0 {
+		return j.tellStruck(g1, faults...)
 	}
 	return j.tellGrant(g1, g2.returned())
 }
@@ -45,25 +46,16 @@ func (j *judge) tellOvertaken(g1, g2 *grant, cause string) string {
 // tellGrant tells how g came to its lock, what struck it until the position p,
 // and how long its lease ran.
 func (j *judge) tellGrant(g *grant, p int64) string {
-	return j.tellStruck(g, j.r.bystander(g.host, g.called(), p))
-}
-
-// culprit is the fault to be told where a lock server forgot what it had
-// granted: one that can have made it forget, if such a one acted.
-func (j *judge) culprit(g1, g2 *grant) *fault {
-	from, to := min(g1.called(), g2.called()), g2.returned()
-	for _, f := range j.r.faults {
-		if slices.Contains(stateLoss, f.name) && f.acted(j.r, from, to) {
-			return f
-		}
+	if f := j.r.bystander(g.host, g.called(), p); f != nil {
+		return j.tellStruck(g, f)
 	}
-	return j.r.bystander(g1.host, g1.called(), to)
+	return j.tellStruck(g)
 }
 
-// tellStruck is tellGrant with the fault f, which may be nil.
-func (j *judge) tellStruck(g *grant, f *fault) string {
+// tellStruck is tellGrant with these faults.
+func (j *judge) tellStruck(g *grant, faults ...*fault) string {
 	s := fmt.Sprintf("%s got %s at %s", g.host, j.name(g.lock), j.at(g.ret()))
-	if f != nil {
+	for _, f := range faults {
 		s += j.tellStrike(g.host, f)
 	}
 	n := len(g.promise)
@@ -81,7 +73,16 @@ func (j *judge) tellStrike(host string, f *fault) string {
 	if done != "" && slices.Contains(f.targets, host) {
 		return fmt.Sprintf(" and %s at %s", done, j.at(f.start))
 	}
-	return fmt.Sprintf(", %s struck %s at %s", f.name, strings.Join(f.targets, ", "), j.at(f.struck()))
+	return ", " + j.strike(f)
+}
+
+// strike tells what a fault struck, if that is known, and when.
+func (j *judge) strike(f *fault) string {
+	whom := ""
+	if len(f.targets) > 0 {
+		whom = " " + strings.Join(f.targets, ", ")
+	}
+	return fmt.Sprintf("%s struck%s at %s", f.name, whom, j.at(f.struck()))
 }
 
 func (j *judge) tellSilentLoss(g1, g2 *grant, cause string, learned *history.Event, lasted time.Duration) string {
@@ -178,9 +179,18 @@ func (j *judge) tellRegression(g1, g2 *grant) string {
 }
 
 func (j *judge) tellToken(g1, g2 *grant) string {
+	from, to := min(g1.called(), g2.called()), g2.returned()
+	faults := j.r.culprits(CauseStateLoss, from, to) // a lock server forgot its counter
+	if f := j.r.bystander(g1.host, g1.called(), to); len(faults) == 0 && f != nil {
+		faults = []*fault{f}
+	}
+	var strikes []string
+	for _, f := range faults {
+		strikes = append(strikes, j.strike(f))
+	}
 	s := fmt.Sprintf("%s got %s at %s", g1.host, j.name(g1.lock), j.at(g1.ret()))
-	if f := j.culprit(g1, g2); f != nil {
-		s = fmt.Sprintf("%s struck %s at %s: %s", f.name, strings.Join(f.targets, ", "), j.at(f.struck()), s)
+	if len(strikes) > 0 {
+		s = strings.Join(strikes, ", ") + ": " + s
 	}
 	return s
 }

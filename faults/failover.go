@@ -63,6 +63,15 @@ func (f *failedOver) Start(ctx context.Context) (string, error) {
 	return how + "; " + proof, nil
 }
 
+// Targets is the master that was there at the start. The hosts of the Spec stay
+// with it, and are not what is struck.
+func (f *failedOver) Targets() []string {
+	if f.old == "" {
+		return nil
+	}
+	return []string{f.old}
+}
+
 func (f *failedOver) cause(ctx context.Context) (string, error) {
 	switch f.spec.How {
 	case howKill:

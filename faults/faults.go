@@ -91,6 +91,12 @@ type Prover interface {
 	Prove(ctx context.Context) (proof string, err error)
 }
 
+// Targeter is a Fault that finds out by itself what it is done to. Targets are
+// absent until it knows.
+type Targeter interface {
+	Targets() []string
+}
+
 // Kind describes a kind of fault: its name, and which keys of a Spec it takes.
 type Kind struct {
 	Name  string

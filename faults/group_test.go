@@ -130,6 +130,11 @@ func TestFailoverWays(t *testing.T) {
 			if got := strings.Join(w.steps("f1"), " "); got != c.want {
 				t.Errorf("%s, in a world that %s: %s, want %s\n%s", c.spec, c.mode, got, c.want, w)
 			}
+			for _, e := range w.events { // not the host that stays with it
+				if got := strings.Join(e.Targets, " "); (e.Step == history.FaultStart) != (got == "") || got != "" && got != "n1" {
+					t.Errorf("%s, in a world that %s: %s of %q", c.spec, c.mode, e.Step, got)
+				}
+			}
 			for _, way := range strings.Fields(c.cut) {
 				if !strings.Contains(w.String(), "drop both "+way+"\n") {
 					t.Errorf("%s: %s is not cut", c.spec, way)

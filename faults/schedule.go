@@ -272,6 +272,9 @@ func (f *planned) unproved(err error) history.Event {
 }
 
 func (f *planned) targets() []string {
+	if t, ok := f.fault.(Targeter); ok {
+		return t.Targets()
+	}
 	switch {
 	case len(f.spec.Hosts) == 0:
 		return f.spec.Nodes
