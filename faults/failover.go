@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"lockchaos/cluster"
 )
@@ -56,11 +57,30 @@ func (f *failedOver) Start(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	proof, err := g.AwaitFailover(ctx, f.old)
+	proof, err := f.await(ctx, g)
 	if err != nil || proof == "" {
 		return "", err
 	}
 	return how + "; " + proof, nil
+}
+
+// orderLimit is after which time an operator gives the order again: a Sentinel
+// drops it where no replica seems good at that moment.
+const orderLimit = 5 * time.Second
+
+func (f *failedOver) await(ctx context.Context, g group) (string, error) {
+	for f.spec.How == howCommand {
+		once, cancel := context.WithTimeout(ctx, orderLimit)
+		proof, err := g.AwaitFailover(once, f.old)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return proof, err
+		}
+		if _, err := f.cause(ctx); err != nil {
+			return "", err
+		}
+	}
+	return g.AwaitFailover(ctx, f.old)
 }
 
 // Targets is the master that was there at the start. The hosts of the Spec stay

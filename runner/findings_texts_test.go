@@ -31,14 +31,14 @@ var explanations = []explained{
 		kind: "double-grant/split", blame: []string{"lock service"},
 		means:    "There were two masters for a while: one that was cut off with some of the hosts and went on granting, and one that the others had promoted.",
 		scenario: "sentinel/split", guard: "none",
-		real: "w1 got the lock at 2550 ms, failover struck w1 at 174.2 ms; w2 got it at 2562.9 ms while that was still promised (split), so for 5.2 ms it was promised to both",
+		real: "w1 got the lock at 2757.1 ms, failover struck n1 at 286.8 ms; w2 got it at 2776.7 ms while that was still promised (split), so for 4.5 ms it was promised to both",
 	},
 	{
 		kind: "double-grant/stale-message", blame: []string{"lock service"},
 		means: "A message that was late did something that its sender no longer wanted, such as a release of an earlier try. " +
 			"Told so where messages were held or delayed and no other fault explains it; [a late release of redsync](redsync-late-release.md) is the case that this program found.",
 		scenario: "redlock/stale-message", guard: "none",
-		real: "w1 got the lock at 741.3 ms, partition struck w1>n3, w1>n4, w1>n5 at 299.8 ms; w2 got it at 748.7 ms while that was still promised (stale-message), so for 10.6 ms it was promised to both",
+		real: "w1 got the lock at 519.2 ms, hold struck w1>n3, w1>n4, w1>n5 at 140.7 ms; w2 got it at 522.8 ms while that was still promised (stale-message), so for 11 ms it was promised to both",
 	},
 	{
 		kind: "stale-holder", blame: []string{"holder"},
