@@ -52,7 +52,7 @@ func TestManifest(t *testing.T) {
 	if err := results.Load(simulated(t), results.ManifestFile, &m); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(m.LockOptions); got != "map[acquire_timeout:none context_timeout:false max_retries:3 read_timeout:5s token:none]" {
+	if got := fmt.Sprint(m.LockOptions); got != "map[acquire_timeout:none context_timeout:false max_retries:3 read_timeout:5s token:script]" {
 		t.Errorf("lock_options: %s", got)
 	}
 	if m.Expect["outcome"] != "safe" {
