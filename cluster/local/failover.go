@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -60,7 +61,32 @@ func (c *Cluster) join(ctx context.Context) error {
 			}
 			return c.listen(ctx, n)
 		}),
+		concurrently(c.of(cluster.RolePrimary), func(n *node) error {
+			return c.await(ctx, n, "its replicas have what it has", func(ctx context.Context) error {
+				return n.streams(ctx, len(replicas))
+			})
+		}),
 	)
+}
+
+// streams sees that a write reaches so many replicas. One whose link is up may
+// get nothing for a second more: a master sends to a replica after its first
+// acknowledgement, and one that comes before the master has noted the end of the
+// first copy is overlooked.
+func (n *node) streams(ctx context.Context, replicas int) error {
+	const key = "lockchaos:joined"
+	if _, err := ask(ctx, "", n.port.addr(), "SET", key, "1"); err != nil {
+		return err
+	}
+	got, err := ask(ctx, "", n.port.addr(), "WAIT", strconv.Itoa(replicas), "300")
+	if err != nil {
+		return err
+	}
+	if got != strconv.Itoa(replicas) {
+		return fmt.Errorf("a write has reached %s of %d replicas", got, replicas)
+	}
+	_, err = ask(ctx, "", n.port.addr(), "DEL", key)
+	return err
 }
 
 // await asks until there is no error.
