@@ -63,27 +63,38 @@ func (c *Cluster) join(ctx context.Context) error {
 		}),
 		concurrently(c.of(cluster.RolePrimary), func(n *node) error {
 			return c.await(ctx, n, "its replicas have what it has", func(ctx context.Context) error {
-				return n.streams(ctx, len(replicas))
+				return n.streams(ctx, replicas)
 			})
 		}),
 	)
+}
+
+// offset is one of the offsets of INFO replication.
+func (n *node) offset(ctx context.Context, field string) (int64, error) {
+	text, err := ask(ctx, "", n.port.addr(), "INFO", "replication")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(fields(text)[field], 10, 64)
 }
 
 // streams sees that a write reaches so many replicas. One whose link is up may
 // get nothing for a second more: a master sends to a replica after its first
 // acknowledgement, and one that comes before the master has noted the end of the
 // first copy is overlooked.
-func (n *node) streams(ctx context.Context, replicas int) error {
+func (n *node) streams(ctx context.Context, replicas []*node) error {
 	const key = "lockchaos:joined"
 	if _, err := ask(ctx, "", n.port.addr(), "SET", key, "1"); err != nil {
 		return err
 	}
-	got, err := ask(ctx, "", n.port.addr(), "WAIT", strconv.Itoa(replicas), "300")
+	sent, err := n.offset(ctx, "master_repl_offset")
 	if err != nil {
 		return err
 	}
-	if got != strconv.Itoa(replicas) {
-		return fmt.Errorf("a write has reached %s of %d replicas", got, replicas)
+	for _, r := range replicas {
+		if got, err := r.offset(ctx, "slave_repl_offset"); err != nil || got < max(sent, 1) {
+			return errors.Join(err, fmt.Errorf("%s has %d of %d bytes", r.name, got, sent))
+		}
 	}
 	_, err = ask(ctx, "", n.port.addr(), "DEL", key)
 	return err
