@@ -71,11 +71,20 @@ func (c *Cluster) join(ctx context.Context) error {
 
 // offset is one of the offsets of INFO replication.
 func (n *node) offset(ctx context.Context, field string) (int64, error) {
-	text, err := ask(ctx, "", n.port.addr(), "INFO", "replication")
+	info, err := n.section(ctx, "replication")
 	if err != nil {
 		return 0, err
 	}
-	return strconv.ParseInt(fields(text)[field], 10, 64)
+	return strconv.ParseInt(info[field], 10, 64)
+}
+
+// section is one part of INFO.
+func (n *node) section(ctx context.Context, name string) (map[string]string, error) {
+	text, err := ask(ctx, "", n.port.addr(), "INFO", name)
+	if err != nil {
+		return nil, err
+	}
+	return fields(text), nil
 }
 
 // streams sees that a write reaches so many replicas. One whose link is up may
@@ -120,11 +129,11 @@ func (c *Cluster) await(ctx context.Context, n *node, what string, look func(con
 
 // follows sees that a replica's link to its master is up.
 func (n *node) follows(ctx context.Context) error {
-	text, err := ask(ctx, "", n.port.addr(), "INFO", "replication")
+	info, err := n.section(ctx, "replication")
 	if err != nil {
 		return err
 	}
-	if info := fields(text); info["role"] != "slave" || info["master_link_status"] != "up" {
+	if info["role"] != "slave" || info["master_link_status"] != "up" {
 		return fmt.Errorf("role %s, master_link_status %s", info["role"], info["master_link_status"])
 	}
 	return nil
@@ -132,12 +141,12 @@ func (n *node) follows(ctx context.Context) error {
 
 // knows sees that a Sentinel has heard of all others.
 func (n *node) knows(ctx context.Context, replicas, sentinels int) error {
-	text, err := ask(ctx, "", n.port.addr(), "INFO", "sentinel")
+	info, err := n.section(ctx, "sentinel")
 	if err != nil {
 		return err
 	}
 	// master0:name=locks,status=ok,address=127.0.0.1:1,slaves=2,sentinels=3
-	line := fields(text)["master0"]
+	line := info["master0"]
 	if !strings.HasSuffix(line, fmt.Sprintf(",slaves=%d,sentinels=%d", replicas, sentinels+1)) || !strings.Contains(line, "status=ok,") {
 		return fmt.Errorf("it says %q", line)
 	}

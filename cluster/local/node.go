@@ -187,14 +187,14 @@ func (n *node) awaitReady(ctx context.Context) error {
 
 // info is INFO server. It is no answer while the node loads its files.
 func (n *node) info(ctx context.Context) (map[string]string, error) {
-	text, err := ask(ctx, "", n.port.addr(), "INFO", "server")
+	info, err := n.section(ctx, "server")
 	if err != nil {
 		return nil, err
 	}
 	if _, err := ask(ctx, "", n.port.addr(), "PING"); err != nil { // LOADING refuses this
 		return nil, err
 	}
-	return fields(text), nil
+	return info, nil
 }
 
 // close kills the server and gives the port free.

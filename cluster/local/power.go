@@ -136,11 +136,10 @@ func wait(ctx context.Context, d time.Duration) error {
 // syncClock is the second that the server goes by, how far it is into it, and
 // whether an fsync is under way.
 func (n *node) syncClock(ctx context.Context) (second int64, into time.Duration, pending bool, err error) {
-	text, err := ask(ctx, "", n.port.addr(), "INFO", "everything")
+	info, err := n.section(ctx, "everything")
 	if err != nil {
 		return 0, 0, false, err
 	}
-	info := fields(text)
 	us, err := strconv.ParseInt(info["server_time_usec"], 10, 64)
 	if err != nil {
 		return 0, 0, false, fmt.Errorf("INFO: server_time_usec: %w", err)

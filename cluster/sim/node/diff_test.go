@@ -48,9 +48,6 @@ type mismatch struct {
 }
 
 func TestDifferential(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a redis-server")
-	}
 	srv := startServer(t)
 	used := map[string]int{}
 	total := 0

@@ -79,9 +79,6 @@ const replicaSeeds = 6
 // A replica of the simulation and one of real servers answer the same to the
 // same commands, when their masters have done the same.
 func TestDifferentialReplica(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts two redis-servers")
-	}
 	master, srv := startServer(t), startServer(t)
 	master.do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
 	_, port, _ := net.SplitHostPort(master.conn.RemoteAddr().String())
