@@ -19,14 +19,15 @@ RACY := ./history ./faults ./host ./workloads ./cluster/... ./runner ./serve/pla
 # But not again the whole catalogue: that takes minutes, and its parts are among the rest.
 WHOLE := ^(TestWorldsAgree|TestDeterminism|TestDifferential.*)$$
 
-# test installs what is missing and runs every test.
+# test installs what is missing and runs every test. The first time, the images of
+# compose/ are made, which takes minutes.
 test: deps-test
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 	$(GO) test -race -skip '$(WHOLE)' $(RACY)
 
 # race runs every test with the race detector.
 race: deps-test
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 30m ./...
 
 # check is what must pass before a commit.
 check:

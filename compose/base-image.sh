@@ -172,19 +172,22 @@ go_builder() {
 	version=$(cd "$root" && go env GOVERSION)
 	image=lockchaos-go:${version#go}
 	go_image=$image
-	recipe=$(hash "$version $(go env GOARCH) $base_recipe $(cat "$root/go.mod" "$root/go.sum") $(declare -f warm build)")
+	recipe=$(hash "$version $(go env GOARCH) $base_recipe $(cat "$root/go.mod" "$root/go.sum") $(declare -f go_builder gather build)")
 	if have "$image" "$recipe"; then
 		return
 	fi
 	say "making $image of $goroot and its module cache"
 	workdir
-	attend warm "$root" || die 70 "the program cannot be built here"
+	attend gather "$root" || die 70 "the modules of the program cannot be had"
 	cat >"$work/Dockerfile" <<-END
 		FROM $base_image
 		ENV PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin GOPATH=/go GOCACHE=/go/cache GOPROXY=off GOTOOLCHAIN=local
 		LABEL $label=$recipe
 		COPY goroot /usr/local/go
 		COPY go /go
+		WORKDIR /go/compiled
+		COPY go.mod go.sum packages ./
+		RUN CGO_ENABLED=0 xargs go build -trimpath <packages
 	END
 	attend build "$goroot" "$image" || die 70 "docker build failed"
 	made "$image"
@@ -192,22 +195,21 @@ go_builder() {
 
 # build sends the engine a context that is laid out on the way.
 build() {
-	tar -ch --owner=0 --group=0 --transform 's,^\./,goroot/,;s,^\.$,goroot,' -C "$work" Dockerfile go \
+	tar -ch --owner=0 --group=0 --transform 's,^\./,goroot/,;s,^\.$,goroot,' -C "$work" Dockerfile go go.mod go.sum packages \
 		-C "$1" --exclude=./test --exclude=./doc --exclude=./api --exclude=testdata --exclude='*_test.go' . |
 		docker build -q -t "$2" - >/dev/null
 }
 
-# warm fills a module cache and a build cache with what the Dockerfile's build asks for.
-warm() {
+# gather fills a module cache, and lists what of it, and of Go itself, is in the
+# program: what was compiled once needs not be for each build.
+gather() {
 	local proxies
 	proxies=file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)
-	mkdir -p "$work/go"
-	(
-		cd "$1"
-		export GOPROXY=$proxies GOMODCACHE=$work/go/pkg/mod GOCACHE=$work/go/cache GOFLAGS=-modcacherw CGO_ENABLED=0
-		go mod download
-		go build -trimpath -buildvcs=false -o /dev/null ./cmd/chaos
-	)
+	cp "$1/go.mod" "$1/go.sum" "$work"
+	cd "$1"
+	export GOPROXY=$proxies GOMODCACHE=$work/go/pkg/mod GOFLAGS=-modcacherw CGO_ENABLED=0
+	go mod download
+	go list -deps -f '{{if not (and .Module .Module.Main)}}{{.ImportPath}}{{end}}' ./cmd/chaos >"$work/packages"
 }
 
 go='' force=''
