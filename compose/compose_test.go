@@ -3,9 +3,13 @@ package compose
 import (
 	"bytes"
 	"context"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,12 +58,52 @@ func (p *project) testRun(ctx context.Context, t *testing.T) {
 	}
 	p.checkResults(t)
 	p.checkSecret(t, token, j.out.Bytes())
-	if out, err := p.call(ctx, "down", "--volumes", "--timeout", "2").CombinedOutput(); err != nil {
+	p.checkPage(ctx, t)
+	if out, err := p.call(ctx, "--profile", "page", "down", "--volumes", "--timeout", "2").CombinedOutput(); err != nil {
 		t.Errorf("down: %v: %s", err, out)
 	}
 	if left := p.left(t); len(left) > 0 {
 		t.Errorf("after down there are left: %v", left)
 	}
+}
+
+// checkPage brings the results page up, and asks it from this machine.
+func (p *project) checkPage(ctx context.Context, t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().(*net.TCPAddr)
+	l.Close()
+	p.set("CHAOS_PAGE_PORT", strconv.Itoa(addr.Port))
+	if out, err := p.call(ctx, "--profile", "page", "up", "--detach", "page").CombinedOutput(); err != nil {
+		t.Errorf("up page: %v: %s", err, out)
+		return
+	}
+	var body []byte
+	for range 50 {
+		if body, err = get(ctx, "http://"+addr.String()+"/"); err == nil {
+			break
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if err != nil || !bytes.Contains(body, []byte("pause-after-acquire")) {
+		t.Errorf("the page: %v: %s", err, tail(body, 20))
+	}
+}
+
+func get(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(resp.Body)
 }
 
 // An interrupt in the middle of a run, and the script takes everything down by

@@ -145,6 +145,7 @@ func newProject(ctx context.Context, t *testing.T) *project {
 	p.env = images(ctx, t)
 	p.set("COMPOSE_PROJECT_NAME", p.name)
 	p.set("CHAOS_IMAGE", p.image)
+	p.set("COMMIT", "test")
 	p.set("CHAOS_RESULTS", p.results)
 	p.set("CHAOS_UID", strconv.Itoa(p.uid))
 	p.set("CHAOS_GID", strconv.Itoa(p.gid))
@@ -185,7 +186,7 @@ func composeCommand(t *testing.T) []string {
 func (p *project) clear(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
 	defer cancel()
-	out, err := p.call(ctx, "down", "--volumes", "--remove-orphans", "--timeout", "2").CombinedOutput()
+	out, err := p.call(ctx, "--profile", "page", "down", "--volumes", "--remove-orphans", "--timeout", "2").CombinedOutput()
 	if err != nil {
 		t.Errorf("down: %v: %s", err, out)
 	}

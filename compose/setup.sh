@@ -8,8 +8,8 @@ results=/lockchaos/results/runs
 
 if [ ! -s "$token" ]; then
 	(umask 077 && od -An -v -N32 -tx1 /dev/urandom | tr -d ' \n' >"$token.new")
+	chmod 0400 "$token.new" # while it is ours: there is no capability for another's
 	chown "$uid:$gid" "$token.new"
-	chmod 0400 "$token.new"
 	mv "$token.new" "$token"
 fi
 
