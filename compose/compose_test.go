@@ -47,7 +47,7 @@ func (p *project) testRun(ctx context.Context, t *testing.T) {
 	token := ""
 	if j.until(ctx, func() bool { return p.running(ctx, t, "chaos") }) {
 		t.Logf("built and up after %s", time.Since(start).Round(time.Second))
-		token = p.token(ctx, t)
+		token = p.token(ctx, t, "chaos")
 		p.checkContainers(ctx, t, token)
 		p.checkPorts(ctx, t, j)
 	}
@@ -81,29 +81,36 @@ func (p *project) checkPage(ctx context.Context, t *testing.T) {
 		t.Errorf("up page: %v: %s", err, out)
 		return
 	}
-	var body []byte
-	for range 50 {
-		if body, err = get(ctx, "http://"+addr.String()+"/"); err == nil {
+	url := "http://" + addr.String() + "/"
+	status, body, err := get(ctx, url, p.token(ctx, t, "page"))
+	for range 100 { // until it listens
+		if err == nil {
 			break
 		}
 		time.Sleep(200 * time.Millisecond)
+		status, body, err = get(ctx, url, p.token(ctx, t, "page"))
 	}
-	if err != nil || !bytes.Contains(body, []byte("pause-after-acquire")) {
-		t.Errorf("the page: %v: %s", err, tail(body, 20))
+	if err != nil || status != http.StatusOK || !bytes.Contains(body, []byte("pause-after-acquire")) {
+		t.Errorf("the page: status %d, %v: %s", status, err, tail(body, 20))
+	}
+	if status, _, err := get(ctx, url, "wrong"); err != nil || status != http.StatusUnauthorized {
+		t.Errorf("the page with a wrong password: status %d, %v", status, err)
 	}
 }
 
-func get(ctx context.Context, url string) ([]byte, error) {
+func get(ctx context.Context, url, password string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
+	req.SetBasicAuth("anybody", password)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer resp.Body.Close()
-	return io.ReadAll(resp.Body)
+	body, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
 }
 
 // An interrupt in the middle of a run, and the script takes everything down by

@@ -23,9 +23,10 @@ var services = []string{
 	"sentinel1", "sentinel2", "sentinel3", "resource", "tokens", "postgres", "chaos", "setup",
 }
 
-func (p *project) token(ctx context.Context, t *testing.T) string {
+// token is the secret, as a service that may read it does.
+func (p *project) token(ctx context.Context, t *testing.T, service string) string {
 	t.Helper()
-	token := strings.TrimSpace(p.docker(ctx, t, "exec", p.container(ctx, t, "setup"), "cat", "/run/lockchaos/token"))
+	token := strings.TrimSpace(p.docker(ctx, t, "exec", p.container(ctx, t, service), "cat", "/run/lockchaos/token"))
 	if len(token) < 32 {
 		t.Errorf("the token has %d characters", len(token))
 	}

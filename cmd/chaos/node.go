@@ -9,6 +9,7 @@ import (
 
 	"lockchaos/cluster/local"
 	"lockchaos/cluster/remote"
+	"lockchaos/internal/secret"
 	"lockchaos/results"
 )
 
@@ -27,7 +28,7 @@ func nodeCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			token, err := remote.ReadToken(tokenFile)
+			token, err := secret.Read(tokenFile)
 			if err != nil {
 				return usage(err)
 			}
@@ -48,8 +49,8 @@ func nodeCommand() *cobra.Command {
 				return harness(err)
 			}
 			defer machine.Close()
-			agent := remote.NewAgent(ctx, machine, token, results.Commit)
-			if err := agent.Serve(ctx, listen, func(addr string) { slog.Info("listening", "addr", addr) }); err != nil {
+			said := func(addr string) { fmt.Fprintln(cmd.OutOrStdout(), "listening on", addr) }
+			if err := remote.NewAgent(ctx, machine, token, results.Commit).Serve(ctx, listen, said); err != nil {
 				return harness(err)
 			}
 			return nil
