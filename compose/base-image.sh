@@ -36,6 +36,7 @@ die() {
 }
 
 clean() {
+	trap '' INT TERM HUP # a second one would leave it half done
 	if [ -n "$job" ]; then # a signal has come: what runs is a process group of its own
 		kill -KILL -- "-$job" 2>/dev/null || true
 		wait "$job" 2>/dev/null || true
@@ -50,6 +51,11 @@ clean() {
 	umount -l "$work" 2>/dev/null || true # the memory, if it was used
 	rm -rf --one-file-system "$work"
 	work=
+}
+
+heed() {
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
 }
 
 # attend runs a command that a signal ends at once, which bash would have wait for it.
@@ -86,6 +92,7 @@ have() {
 # made tells of an image that is done.
 made() {
 	clean
+	heed
 	say "made $1, $(size "$1"), after $SECONDS s"
 }
 
@@ -223,8 +230,7 @@ done
 command -v docker >/dev/null || die 70 "docker is missing: apt-get install docker.io"
 docker version >/dev/null 2>&1 || die 70 "no Docker engine answers: $(docker version 2>&1 | tail -1)"
 trap clean EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+heed
 base
 echo "BASE_IMAGE=$base_image"
 if [ -n "$go" ]; then

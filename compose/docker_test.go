@@ -75,7 +75,7 @@ func (p *project) command(ctx context.Context, name string, args ...string) *exe
 	cmd.Env = append(os.Environ(), p.env...)
 	// Out of the terminal's group: Compose is interrupted once, by us.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 40 * time.Second
 	return cmd
 }
@@ -160,7 +160,7 @@ func images(ctx context.Context, t *testing.T) []string {
 	start := time.Now()
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "./base-image.sh", "--go")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("base-image.sh: %v", err)

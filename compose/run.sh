@@ -37,7 +37,7 @@ down() {
 	local code=$?
 	trap '' INT TERM HUP
 	if [ -n "$job" ]; then # up stops the runner, which writes up what it has done
-		kill -INT "$job" 2>/dev/null || true
+		kill -TERM "$job" 2>/dev/null || true
 		wait "$job" || true
 	fi
 	"${compose[@]}" down --volumes --remove-orphans --timeout 10 || code=70
