@@ -11,7 +11,7 @@ readonly label=lockchaos.recipe
 readonly room=1200
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-work='' job=''
+work='' job='' stopping=''
 base_image='' base_recipe='' go_image=''
 
 usage() {
@@ -36,7 +36,6 @@ die() {
 }
 
 clean() {
-	trap '' INT TERM HUP # a second one would leave it half done
 	if [ -n "$job" ]; then # a signal has come: what runs is a process group of its own
 		kill -KILL -- "-$job" 2>/dev/null || true
 		wait "$job" 2>/dev/null || true
@@ -53,9 +52,12 @@ clean() {
 	work=
 }
 
-heed() {
-	trap 'exit 130' INT
-	trap 'exit 143' TERM HUP
+# stop ends at the first signal. A second one, as timeout sends it at once, would
+# leave half of what is to be cleared away.
+stop() {
+	[ -z "$stopping" ] || return 0
+	stopping=yes
+	exit "$1"
 }
 
 # attend runs a command that a signal ends at once, which bash would have wait for it.
@@ -92,7 +94,6 @@ have() {
 # made tells of an image that is done.
 made() {
 	clean
-	heed
 	say "made $1, $(size "$1"), after $SECONDS s"
 }
 
@@ -230,7 +231,8 @@ done
 command -v docker >/dev/null || die 70 "docker is missing: apt-get install docker.io"
 docker version >/dev/null 2>&1 || die 70 "no Docker engine answers: $(docker version 2>&1 | tail -1)"
 trap clean EXIT
-heed
+trap 'stop 130' INT
+trap 'stop 143' TERM HUP
 base
 echo "BASE_IMAGE=$base_image"
 if [ -n "$go" ]; then

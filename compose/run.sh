@@ -7,7 +7,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-job=''
+job='' stopping=''
 
 case ${1:-} in -h | --help)
 	sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
@@ -35,7 +35,7 @@ export COMMIT
 
 down() {
 	local code=$?
-	trap '' INT TERM HUP
+	trap '' INT TERM HUP # for what is called here, too
 	if [ -n "$job" ]; then # up stops the runner, which writes up what it has done
 		kill -TERM "$job" 2>/dev/null || true
 		wait "$job" || true
@@ -43,9 +43,16 @@ down() {
 	"${compose[@]}" down --volumes --remove-orphans --timeout 10 || code=70
 	exit "$code"
 }
+
+# stop ends at the first signal; a second one would leave half of the stack.
+stop() {
+	[ -z "$stopping" ] || return 0
+	stopping=yes
+	exit "$1"
+}
 trap down EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+trap 'stop 130' INT
+trap 'stop 143' TERM HUP
 
 set -m # a group of its own: what interrupts us does not reach it past us
 "${compose[@]}" up --build --exit-code-from chaos </dev/null &
