@@ -81,7 +81,12 @@ func merged(b *strings.Builder, m *results.Merged) {
 		return
 	}
 	fmt.Fprintf(b, "MISSING, so this proves nothing for the rest (%d of %s):\n", len(m.Missing), count(m.Of, "shard"))
-	for _, words := range m.Missing {
+	const most = 20
+	for i, words := range m.Missing {
+		if i == most {
+			fmt.Fprintf(b, "  and %d more\n", len(m.Missing)-most)
+			break
+		}
 		fmt.Fprintf(b, "  %s\n", words)
 	}
 }

@@ -60,7 +60,7 @@ func readShard(s FoundShard) (*shardRuns, error) {
 			x.missing = append(x.missing, r.Key)
 		}
 	}
-	dirs, err := runsBelow(s.Dir)
+	dirs, err := with(s.Dir, ManifestFile)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func missingRuns(s *Set, parts []*shardRuns) []string {
 		whole := *s.Shards[0].Plan
 		whole.Shard = shard
 		if n := len(whole.Mine()); n > 0 {
-			all = append(all, fmt.Sprintf("shard %s, all of its %d runs", shard, n))
+			all = append(all, fmt.Sprintf("shard %s, not there: %d of %d runs", shard, n, n))
 		}
 	}
 	for _, x := range parts {
@@ -177,7 +177,7 @@ func missingRuns(s *Set, parts []*shardRuns) []string {
 		if n > most {
 			names = append(names, fmt.Sprintf("and %d more", n-most))
 		}
-		all = append(all, fmt.Sprintf("shard %s in %s, broken off, %d of its %d runs: %s",
+		all = append(all, fmt.Sprintf("shard %s in %s, broken off: %d of %d runs: %s",
 			x.of.Shard, filepath.Base(x.of.Dir), n, len(x.of.Mine()), strings.Join(names, ", ")))
 	}
 	return all

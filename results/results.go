@@ -150,7 +150,7 @@ func Load(dir, name string, v any) error {
 // Runs finds the run directories at or below path, in order: those that hold a
 // manifest. It is an error if there is none.
 func Runs(path string) ([]string, error) {
-	dirs, err := runsBelow(path)
+	dirs, err := with(path, ManifestFile)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +160,15 @@ func Runs(path string) ([]string, error) {
 	return dirs, nil
 }
 
-// runsBelow is Runs, where there may be none.
-func runsBelow(path string) ([]string, error) {
+// Sweeps finds the directories of saved sweeps at or below path, in order; there
+// may be none.
+func Sweeps(path string) ([]string, error) { return with(path, SweepFile) }
+
+// with finds the directories at or below path that hold a file of that name.
+func with(path, name string) ([]string, error) {
 	var dirs []string
 	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && d.Name() == ManifestFile {
+		if err == nil && !d.IsDir() && d.Name() == name {
 			dirs = append(dirs, filepath.Dir(p))
 		}
 		return err

@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,29 +41,27 @@ func FindShards(paths []string) ([]FoundShard, error) {
 	var all []FoundShard
 	seen := map[string]bool{}
 	for _, path := range paths {
-		n := 0
-		err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || d.Name() != ShardFile {
-				return err
-			}
-			n++
-			dir, err := filepath.Abs(filepath.Dir(p))
-			if err != nil || seen[dir] {
-				return err
-			}
-			seen[dir] = true
-			plan, err := OpenPlan(filepath.Dir(p))
-			if err != nil {
-				return err
-			}
-			all = append(all, FoundShard{filepath.Dir(p), plan})
-			return nil
-		})
+		dirs, err := with(path, ShardFile)
 		if err != nil {
-			return nil, err
+			return nil, &FileError{path, err}
 		}
-		if n == 0 {
+		if len(dirs) == 0 {
 			return nil, &FileError{path, fmt.Errorf("no shard in there (no %s): chaos run --shard makes them", ShardFile)}
+		}
+		for _, dir := range dirs {
+			abs, err := filepath.Abs(dir)
+			if err != nil {
+				return nil, err
+			}
+			if seen[abs] {
+				continue
+			}
+			seen[abs] = true
+			plan, err := OpenPlan(dir)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, FoundShard{dir, plan})
 		}
 	}
 	return all, nil
@@ -168,12 +165,18 @@ func (s *Set) Absent() []Shard {
 	return all
 }
 
-// Words say how much is missing; "" where nothing is.
+// Words say in one line how much is missing; "" where nothing is.
 func (m *Merged) Words() string {
-	if len(m.Missing) == 0 {
+	const most = 5
+	n := len(m.Missing)
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d shards missing or incomplete, which prove nothing: %s", len(m.Missing), m.Of, strings.Join(m.Missing, "; "))
+	list := strings.Join(m.Missing[:min(n, most)], "; ")
+	if n > most {
+		list += fmt.Sprintf("; and %d more", n-most)
+	}
+	return fmt.Sprintf("%d of %d shards missing or incomplete, so this proves nothing for the rest: %s", n, m.Of, list)
 }
 
 // started is when the first of the shards was.

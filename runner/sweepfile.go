@@ -47,7 +47,7 @@ func NewSweep(list []*scenario.Scenario, guardsOf func(*scenario.Scenario) []str
 	s := &Sweep{World: scenario.Simulation, Seeds: seeds, Shard: shard, Started: time.Now()}
 	for _, one := range list {
 		for _, g := range guardsOf(one) {
-			s.Tallies = append(s.Tallies, &Tally{Scenario: one.Name, Guard: g, Expect: one.Expect[g]})
+			s.Tallies = append(s.Tallies, &Tally{Scenario: one.Name, System: one.Lock.System, Guard: g, Expect: one.Expect[g]})
 		}
 	}
 	slices.SortFunc(s.Tallies, func(a, b *Tally) int {

@@ -67,7 +67,7 @@ func MergeSweeps(set *results.Set) (*Sweep, error) {
 	var missing []string
 	for _, shard := range set.Absent() {
 		if n := first.Seeds.Count(shard) * len(first.Runs); n > 0 {
-			missing = append(missing, fmt.Sprintf("shard %s, all of its %d runs", shard, n))
+			missing = append(missing, fmt.Sprintf("shard %s, not there: %d of %d runs", shard, n, n))
 		}
 	}
 	for _, f := range set.Shards {
@@ -80,12 +80,12 @@ func MergeSweeps(set *results.Set) (*Sweep, error) {
 		if s != nil {
 			all.Merge(s)
 			left = planned - s.Done
-			for i, t := range s.Tallies { // the scenarios are the same, so what they expect is
-				all.Tallies[i].Expect = t.Expect
+			for i, t := range s.Tallies { // the scenarios are the same
+				all.Tallies[i].Expect, all.Tallies[i].System = t.Expect, t.System
 			}
 		}
 		if left > 0 {
-			missing = append(missing, fmt.Sprintf("shard %s in %s, broken off, %d of its %d runs", f.Shard, filepath.Base(f.Dir), left, planned))
+			missing = append(missing, fmt.Sprintf("shard %s in %s, broken off: %d of %d runs", f.Shard, filepath.Base(f.Dir), left, planned))
 		}
 	}
 	all.Merged = set.Merged(missing)

@@ -13,6 +13,7 @@ import (
 // Tally gathers the seeds of one scenario and guard in a sweep, by kind of finding.
 type Tally struct {
 	Scenario string          `json:"scenario"`
+	System   string          `json:"system"`
 	Guard    string          `json:"guard"`
 	Expect   scenario.Expect `json:"expect"`
 
