@@ -54,8 +54,11 @@ func Sweep(w io.Writer, s *runner.Sweep) error {
 		fmt.Fprintf(&b, ": %.0f times real time", s.Simulated/s.Took)
 	}
 	b.WriteByte('\n')
-	if s.Merged != nil {
+	switch {
+	case s.Merged != nil:
 		merged(&b, s.Merged)
+	case s.Done < s.Planned:
+		fmt.Fprintf(&b, "BROKEN OFF: %d of %s not done\n", s.Planned-s.Done, count(s.Planned, "run"))
 	}
 	_, err := io.WriteString(w, Clean(b.String()))
 	return err

@@ -36,7 +36,7 @@ func sweepMark(t *runner.Tally) string {
 		return string(checker.Violated)
 	case t.Failed > 0:
 		return "error"
-	case t.Inconclusive > 0:
+	case t.Inconclusive > 0 || t.Seeds == 0:
 		return string(checker.Inconclusive)
 	}
 	return string(checker.Safe)

@@ -237,6 +237,7 @@ func TestMergeInterruptedSweep(t *testing.T) {
 	if code := c.wait(t); code != results.ExitInterrupted {
 		t.Errorf("exit code %d: %s", code, c.errOut.String())
 	}
+	command(t, "report", root).expect(t, results.ExitExpected, "BROKEN OFF: ", " of 50000 runs not done")
 	command(t, "merge", root, "--results", t.TempDir()).expect(t, results.ExitInconclusive, "shard 0/2, not there: 50000 of 50000 runs",
 		"shard 1/2 in "+filepath.Base(only(t, root))+", broken off: ")
 }
