@@ -120,9 +120,10 @@ func (s *Set) Merge(root string) (dir string, sum *Summary, err error) {
 	if dir, err = s.NewBatch(root); err != nil {
 		return "", nil, err
 	}
+	made := dir
 	defer func() {
 		if err != nil { // half of it would look like a batch
-			err = errors.Join(err, os.RemoveAll(dir))
+			err = errors.Join(err, os.RemoveAll(made))
 		}
 	}()
 	var as []*Assessment
