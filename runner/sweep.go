@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"lockchaos/checker"
 	"lockchaos/history"
@@ -70,9 +70,10 @@ func (r Run) hash(bubble func(func()), w World) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// rooms are for the events of a run, and are handed on to the next: to make and
-// grow one for each took a fourteenth of the time.
-var rooms = sync.Pool{New: func() any { return new([]history.Event) }}
+// spare is room for the events of a run, which the next one takes: to make and to
+// grow it took a fourteenth of the time. A sync.Pool would forget it during the
+// second run of a seed.
+var spare atomic.Pointer[[]history.Event]
 
 func runSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, seed int64) Seed {
 	out := Seed{Scenario: s.Name, System: s.Lock.System, Guard: guard, Seed: seed,
@@ -82,12 +83,11 @@ func runSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, s
 		out.Error = err.Error()
 		return out
 	}
-	room := rooms.Get().(*[]history.Event)
-	h := &history.History{Events: (*room)[:0]}
-	defer func() {
-		*room = h.Events
-		rooms.Put(room) // nothing of what is returned lies in it
-	}()
+	h := &history.History{}
+	if room := spare.Swap(nil); room != nil {
+		h.Events = (*room)[:0]
+	}
+	defer func() { spare.Store(&h.Events) }() // nothing of what is returned lies in it
 	r := Run{Name: s.Name, World: scenario.Simulation, Scenario: drawn, Guard: guard, Seed: seed, Keep: h}
 	out.Hash, err = r.hash(bubble, w)
 	out.Faults = len(drawn.Faults)
