@@ -61,7 +61,7 @@ func (c *client) gate(ctx context.Context) error {
 	if c.process == nil {
 		return nil
 	}
-	return c.process.gate(ctx, c.link.gates[laneOf(ctx)])
+	return c.process.gate(ctx, &c.link.gates)
 }
 
 // do sends a command as go-redis would, again if need be.

@@ -78,7 +78,7 @@ func (f *failover) Get(ctx context.Context) (redis.Conn, error) {
 }
 
 func (f *failover) gate(ctx context.Context) error {
-	return f.process.gate(ctx, f.process.gates[laneOf(ctx)])
+	return f.process.gate(ctx, &f.process.gates)
 }
 
 // masterConn is a connection that can WAIT.
