@@ -16,7 +16,7 @@ type requestID struct{}
 type tracedPool struct {
 	redis.Pool
 	node int
-	out  func(any)
+	tell func(Event)
 }
 
 func (p *tracedPool) Get(ctx context.Context) (redis.Conn, error) {
@@ -38,7 +38,7 @@ func (p *tracedPool) vote(id int64, command, vote string, d time.Duration, err e
 	if err != nil {
 		e.Text = err.Error()
 	}
-	p.out(e)
+	p.tell(e)
 }
 
 type tracedConn struct {

@@ -51,7 +51,7 @@ func (s *session) step(ctx context.Context, call history.Event, act func(*histor
 		s.pace() // it may come after a time that is a round one
 	}
 	call.Kind, call.Host, call.Lock, call.Op = history.Call, s.name, s.lock, s.rec.NextOp()
-	s.rec.Add(call)
+	s.rec.Put(&call)
 	ret := call
 	ret.Kind, ret.Value = history.Return, 0
 	err := act(&ret)
@@ -61,7 +61,7 @@ func (s *session) step(ctx context.Context, call history.Event, act func(*histor
 		s.fail(err)
 		err = errors.Join(workloads.ErrStopped, err)
 	}
-	ret = s.rec.Add(ret)
+	s.rec.Put(&ret)
 	if err == nil && reached(ret) {
 		err = s.schedule.Reach(ctx, s.name, ret.Do, false)
 	}
@@ -203,17 +203,29 @@ func event(do history.Do, g *workloads.Grant) history.Event {
 
 // heard records what the host says unasked.
 func (s *session) heard(nodes []string) func(host.Event) {
-	votes := map[string]history.Result{"yes": history.OK, "no": history.Refused, "error": history.Failed}
 	return func(e host.Event) {
 		switch e.Event {
 		case host.EventLost:
 			s.rec.Add(history.Event{Kind: history.Lost, Host: s.name, Lock: s.lock, Grant: e.Grant, Text: e.Text})
 		case host.EventTrace:
-			ev := history.Event{Kind: history.Trace, Host: s.name, Op: e.ID, Code: e.Command, Result: votes[e.Vote], Took: e.Took(), Text: e.Text}
+			ev := history.Event{Kind: history.Trace, Host: s.name, Op: e.ID, Code: e.Command, Result: voted(e.Vote), Took: e.Took(), Text: e.Text}
 			if e.Node >= 0 && e.Node < len(nodes) {
 				ev.Node = nodes[e.Node]
 			}
-			s.rec.Add(ev)
+			s.rec.Put(&ev)
 		}
 	}
+}
+
+// voted is the result of a node's answer, in the words of a host.
+func voted(vote string) history.Result {
+	switch vote {
+	case "yes":
+		return history.OK
+	case "no":
+		return history.Refused
+	case "error":
+		return history.Failed
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"sync/atomic"
 
 	"lockchaos/checker"
 	"lockchaos/history"
@@ -46,12 +47,30 @@ type SeedFinding struct {
 func RunSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, seed int64) Seed {
 	out := runSeed(bubble, w, s, guard, seed)
 	if out.Outcome != checker.Safe || len(out.Findings) > 0 {
-		if again := runSeed(bubble, w, s, guard, seed); again.Hash != out.Hash {
-			out.Unstable = again.Hash
+		drawn, err := s.Drawn(seed)
+		if err != nil { // so it was the first time
+			return out
+		}
+		r := Run{Name: s.Name, World: scenario.Simulation, Scenario: drawn, Guard: guard, Seed: seed}
+		if again, _ := r.hash(bubble, w); again != out.Hash {
+			out.Unstable = again
 		}
 	}
 	return out
 }
+
+// hash does the run in a bubble, and returns the hash of its history.
+func (r Run) hash(bubble func(func()), w World) (string, error) {
+	hash := sha256.New()
+	var err error
+	bubble(func() { err = r.Do(context.Background(), w, hash) })
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// spare is room for the events of a run, which the next one takes: to make and to
+// grow it took a fourteenth of the time. A sync.Pool would forget it during the
+// second run of a seed.
+var spare atomic.Pointer[[]history.Event]
 
 func runSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, seed int64) Seed {
 	out := Seed{Scenario: s.Name, System: s.Lock.System, Guard: guard, Seed: seed,
@@ -61,12 +80,14 @@ func runSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, s
 		out.Error = err.Error()
 		return out
 	}
-	// Room for a common run: to grow there took a fourteenth of the time.
-	h := &history.History{Events: make([]history.Event, 0, 1<<14)}
-	hash := sha256.New()
+	h := &history.History{}
+	if room := spare.Swap(nil); room != nil {
+		h.Events = (*room)[:0]
+	}
+	defer func() { spare.Store(&h.Events) }() // nothing of what is returned lies in it
 	r := Run{Name: s.Name, World: scenario.Simulation, Scenario: drawn, Guard: guard, Seed: seed, Keep: h}
-	bubble(func() { err = r.Do(context.Background(), w, hash) })
-	out.Hash, out.Faults = hex.EncodeToString(hash.Sum(nil)), len(drawn.Faults)
+	out.Hash, err = r.hash(bubble, w)
+	out.Faults = len(drawn.Faults)
 	if n := len(h.Events); n > 0 {
 		out.Simulated = h.Events[n-1].T.Seconds()
 	}

@@ -74,11 +74,11 @@ func (f *failover) Get(ctx context.Context) (redis.Conn, error) {
 	if err := f.gate(ctx); err != nil {
 		return nil, err
 	}
-	return &masterConn{conn{f.do, ctx}, f}, nil
+	return &masterConn{conn{f, ctx}, f}, nil
 }
 
 func (f *failover) gate(ctx context.Context) error {
-	return f.process.gate(ctx, f.process.gates[laneOf(ctx)])
+	return f.process.gate(ctx, &f.process.gates)
 }
 
 // masterConn is a connection that can WAIT.
@@ -117,8 +117,8 @@ func (f *failover) do(ctx context.Context, args ...any) (any, error) {
 
 // send does a command, or two, as go-redis would, again if need be.
 func (f *failover) send(ctx context.Context, pool int, args, next []any) (*message, error) {
-	f.c.commands.Add(1)
-	defer f.c.commands.Done()
+	f.c.commands.start()
+	defer f.c.commands.end()
 	home := f.clients[f.info.Sentinels[0]] // whose draws serve for the pauses
 	var err error
 	for try := range home.retries + 1 {
