@@ -36,6 +36,9 @@ type Spec struct {
 	Hosts []HostSpec
 	// Logs is the directory that servers' and hosts' logs are written to.
 	Logs string
+	// KeyPrefix is what the name of every key of the run begins with; empty where
+	// nobody else uses its servers.
+	KeyPrefix string
 }
 
 // Persistence of a node.
@@ -103,6 +106,19 @@ type Cluster interface {
 	// a node to another: a replica's way to its master, a Sentinel's to what it watches.
 	Link(host, node string) Link
 	Close() error
+}
+
+// Prefixed is a cluster whose keys have a prefix, as others may use its servers, too.
+type Prefixed interface {
+	KeyPrefix() string
+}
+
+// Key is the full name of a key in a cluster, which may be Prefixed.
+func Key(c any, name string) string {
+	if p, ok := c.(Prefixed); ok {
+		return p.KeyPrefix() + name
+	}
+	return name
 }
 
 // Addressed is a cluster of real servers, for clients that are not of Redis.

@@ -61,7 +61,7 @@ func (f *replicationCut) lag(ctx context.Context, g group, master string) (strin
 			return "", err
 		}
 	}
-	if _, err := g.Command(ctx, master, "SET", replicationProbe, f.id); err != nil {
+	if _, err := g.Command(ctx, master, "SET", cluster.Key(f.c, replicationProbe), f.id); err != nil {
 		return "", err
 	}
 	written, err := g.replication(ctx, master)

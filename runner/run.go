@@ -151,7 +151,7 @@ func (l *live) startHosts(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for i, name := range l.Scenario.HostNames() {
 		s := &session{
-			name: name, lock: lockName, rec: l.rec, schedule: l.schedule, resource: l.resource,
+			name: name, lock: lockName, key: cluster.Key(l.cluster, lockName), rec: l.rec, schedule: l.schedule, resource: l.resource,
 			ttl: l.Scenario.Lock.TTL.D(), watchdog: l.Scenario.Lock.Watchdog,
 			careful: l.Scenario.Workload.Discipline == history.ChecksLease,
 			dogs:    map[int64]context.CancelFunc{}, pace: func() {},
@@ -194,6 +194,7 @@ func (l *live) init() host.Init {
 	return host.Init{
 		System: s.Lock.System, TTLMS: float64(s.Lock.TTL.D()) / float64(time.Millisecond),
 		Discipline: s.Workload.Discipline, Seed: l.Seed, Options: options,
+		KeyPrefix: cluster.Key(l.cluster, ""),
 	}
 }
 

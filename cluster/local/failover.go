@@ -92,7 +92,7 @@ func (n *node) section(ctx context.Context, name string) (map[string]string, err
 // acknowledgement, and one that comes before the master has noted the end of the
 // first copy is overlooked.
 func (n *node) streams(ctx context.Context, replicas []*node) error {
-	const key = "lockchaos:joined"
+	key := n.prefix + "lockchaos:joined"
 	if _, err := ask(ctx, "", n.port.addr(), "SET", key, "1"); err != nil {
 		return err
 	}

@@ -4,16 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// shiftScript shifts the TTL of every key, as a jump of the clock would. A scan
-// may show a key twice. Time goes on in a script, for TTLs. It returns how many keys it has shifted, and how many of
-// these have expired thereby.
+// shiftScript shifts the TTL of every key whose name fits a pattern, as a jump of the
+// clock would. A scan may show a key twice. Time goes on in a script, for TTLs. It
+// returns how many keys it has shifted, and how many of these have expired thereby.
 const shiftScript = `
 local by, cursor, keys = tonumber(ARGV[1]), "0", {}
 repeat
-	local page = redis.call("SCAN", cursor, "COUNT", 1000)
+	local page = redis.call("SCAN", cursor, "MATCH", ARGV[2], "COUNT", 1000)
 	cursor = page[1]
 	for _, key in ipairs(page[2]) do keys[key] = true end
 until cursor == "0"
@@ -37,8 +38,13 @@ return {tostring(shifted), tostring(gone)}`
 
 var errNoTTL = errors.New("no key has a TTL: there was nothing to shift")
 
-func shiftTTLs(t *teller, by time.Duration) (string, error) {
-	reply, err := t.do("EVAL", shiftScript, "0", strconv.FormatInt(by.Milliseconds(), 10))
+// under is the pattern of all keys whose names begin so, as SCAN takes it.
+func under(prefix string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `\`, `\\`).Replace(prefix) + "*"
+}
+
+func shiftTTLs(t *teller, prefix string, by time.Duration) (string, error) {
+	reply, err := t.do("EVAL", shiftScript, "0", strconv.FormatInt(by.Milliseconds(), 10), under(prefix))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("shift TTLs: %w", err)
