@@ -23,17 +23,15 @@ type entrance struct {
 	links    map[netip.Addr]*Link // by source; not changed after serve
 }
 
-func openEntrance(node string) (*entrance, error) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+func openEntrance(node string, at netip.AddrPort) (*entrance, error) {
+	ln, err := net.Listen("tcp4", at.String())
 	if err != nil {
-		return nil, fmt.Errorf("node %s: cannot listen on a free port of 127.0.0.1 for its peers: %w", node, err)
+		return nil, fmt.Errorf("node %s: cannot listen on %s for its peers: %w", node, at, err)
 	}
 	return &entrance{node: node, listener: ln, links: map[netip.Addr]*Link{}}, nil
 }
 
-func (e *entrance) addr() string { return e.listener.Addr().String() }
-
-func (e *entrance) port() int { return e.listener.Addr().(*net.TCPAddr).Port }
+func (e *entrance) addr() netip.AddrPort { return e.listener.Addr().(*net.TCPAddr).AddrPort() }
 
 // serve leads in who comes, until close. Until it runs, connections wait.
 func (e *entrance) serve() {
@@ -88,8 +86,12 @@ func validatePeers(spec cluster.Spec) error {
 	return nil
 }
 
-// openEntrances gives each node an entrance and a source address, where nodes
-// have to do with each other.
+// anyPort is a free port of this machine.
+var anyPort = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
+
+// openEntrances gives each node an address that it announces, where nodes have to
+// do with each other, and each node that is here a source address. It opens the
+// entrances that nodes here need.
 func (c *Cluster) openEntrances() error {
 	if !failsOver(c.spec) {
 		return nil
@@ -98,19 +100,37 @@ func (c *Cluster) openEntrances() error {
 		if s.Name == cluster.Resource {
 			continue
 		}
-		e, err := openEntrance(s.Name)
+		if !c.elsewhere(s.Name) {
+			c.sources[s.Name] = sourceOf(i)
+		}
+		at, given := c.outside.Announced[s.Name]
+		c.announced[s.Name] = at
+		if given && !c.wanted(s.Name) {
+			continue
+		}
+		if !given {
+			at = anyPort
+		}
+		e, err := openEntrance(s.Name, at)
 		if err != nil {
 			return err
 		}
-		c.entrances[s.Name], c.sources[s.Name] = e, sourceOf(i)
+		c.entrances[s.Name], c.announced[s.Name] = e, e.addr()
 	}
 	return nil
 }
 
-// peers are the pairs of nodes that can have to do with each other.
+// wanted tells that a node which is here has a node as its peer.
+func (c *Cluster) wanted(node string) bool {
+	return slices.ContainsFunc(c.spec.Nodes, func(s cluster.NodeSpec) bool {
+		return s.Name != node && s.Name != cluster.Resource && !c.elsewhere(s.Name)
+	})
+}
+
+// peers are the pairs of nodes that can have to do with each other, from those that are here.
 func (c *Cluster) peers() []pair {
 	var pairs []pair
-	for near := range c.entrances {
+	for near := range c.sources {
 		for far := range c.entrances {
 			if near != far {
 				pairs = append(pairs, pair{near, far})
@@ -132,10 +152,10 @@ func (c *Cluster) admitPeers() {
 	}
 }
 
-// announced is the node whose announced address that is; empty if none.
-func (c *Cluster) announced(addr string) string {
-	for name, e := range c.entrances {
-		if e.addr() == addr {
+// announces is the node that announces an address; empty if none.
+func (c *Cluster) announces(addr string) string {
+	for name, at := range c.announced {
+		if at.String() == addr {
 			return name
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,11 +24,11 @@ func failsOver(spec cluster.Spec) bool {
 }
 
 // of lists the nodes of a role, without the resource.
-func (c *Cluster) of(role string) []*node {
-	var list []*node
+func (c *Cluster) of(role string) []member {
+	var list []member
 	for _, s := range c.spec.Nodes {
 		if s.Role == role && s.Name != cluster.Resource {
-			list = append(list, c.nodes[s.Name])
+			list = append(list, c.member(s.Name))
 		}
 	}
 	return list
@@ -45,15 +44,15 @@ const (
 // join waits until the replicas follow the master and the Sentinels know all,
 // and starts to listen to the Sentinels.
 func (c *Cluster) join(ctx context.Context) error {
-	if len(c.entrances) == 0 {
+	if !failsOver(c.spec) || c.outside.Part {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, joinLimit, fmt.Errorf("after %s", joinLimit))
 	defer cancel()
 	replicas, sentinels := c.of(cluster.RoleReplica), c.of(cluster.RoleSentinel)
 	return errors.Join(
-		concurrently(replicas, func(n *node) error { return c.await(ctx, n, "it follows its master", n.follows) }),
-		concurrently(sentinels, func(n *node) error {
+		concurrently(replicas, func(n member) error { return c.await(ctx, n, "it follows its master", n.follows) }),
+		concurrently(sentinels, func(n member) error {
 			if err := c.await(ctx, n, "it knows the replicas and the other Sentinels", func(ctx context.Context) error {
 				return n.knows(ctx, len(replicas), len(sentinels)-1)
 			}); err != nil {
@@ -61,39 +60,20 @@ func (c *Cluster) join(ctx context.Context) error {
 			}
 			return c.listen(ctx, n)
 		}),
-		concurrently(c.of(cluster.RolePrimary), func(n *node) error {
+		concurrently(c.of(cluster.RolePrimary), func(n member) error {
 			return c.await(ctx, n, "its replicas have what it has", func(ctx context.Context) error {
-				return n.streams(ctx, replicas)
+				return n.streams(ctx, c.key("lockchaos:joined"), replicas)
 			})
 		}),
 	)
 }
 
-// offset is one of the offsets of INFO replication.
-func (n *node) offset(ctx context.Context, field string) (int64, error) {
-	info, err := n.section(ctx, "replication")
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(info[field], 10, 64)
-}
-
-// section is one part of INFO.
-func (n *node) section(ctx context.Context, name string) (map[string]string, error) {
-	text, err := ask(ctx, "", n.port.addr(), "INFO", name)
-	if err != nil {
-		return nil, err
-	}
-	return fields(text), nil
-}
-
 // streams sees that a write reaches so many replicas. One whose link is up may
 // get nothing for a second more: a master sends to a replica after its first
 // acknowledgement, and one that comes before the master has noted the end of the
-// first copy is overlooked.
-func (n *node) streams(ctx context.Context, replicas []*node) error {
-	key := n.prefix + "lockchaos:joined"
-	if _, err := ask(ctx, "", n.port.addr(), "SET", key, "1"); err != nil {
+// first copy is overlooked. key is written, and deleted again.
+func (n member) streams(ctx context.Context, key string, replicas []member) error {
+	if _, err := ask(ctx, "", n.addr, "SET", key, "1"); err != nil {
 		return err
 	}
 	sent, err := n.offset(ctx, "master_repl_offset")
@@ -105,15 +85,15 @@ func (n *node) streams(ctx context.Context, replicas []*node) error {
 			return errors.Join(err, fmt.Errorf("%s has %d of %d bytes", r.name, got, sent))
 		}
 	}
-	_, err = ask(ctx, "", n.port.addr(), "DEL", key)
+	_, err = ask(ctx, "", n.addr, "DEL", key)
 	return err
 }
 
 // await asks until there is no error.
-func (c *Cluster) await(ctx context.Context, n *node, what string, look func(context.Context) error) error {
+func (c *Cluster) await(ctx context.Context, n member, what string, look func(context.Context) error) error {
 	var last error
 	err := pollEvery(ctx, joinPeriod, func() (bool, error) {
-		if end := n.proc.exit(); end != "" {
+		if end := n.end(); end != "" {
 			return false, fmt.Errorf("%w (%s)", errEnded, end)
 		}
 		actx, cancel := context.WithTimeout(ctx, askLimit)
@@ -128,7 +108,7 @@ func (c *Cluster) await(ctx context.Context, n *node, what string, look func(con
 }
 
 // follows sees that a replica's link to its master is up.
-func (n *node) follows(ctx context.Context) error {
+func (n member) follows(ctx context.Context) error {
 	info, err := n.section(ctx, "replication")
 	if err != nil {
 		return err
@@ -140,7 +120,7 @@ func (n *node) follows(ctx context.Context) error {
 }
 
 // knows sees that a Sentinel has heard of all others.
-func (n *node) knows(ctx context.Context, replicas, sentinels int) error {
+func (n member) knows(ctx context.Context, replicas, sentinels int) error {
 	info, err := n.section(ctx, "sentinel")
 	if err != nil {
 		return err
@@ -166,8 +146,8 @@ type masterSwitch struct{ sentinel, from, to string } // announced addresses
 const switchChannel = "+switch-master"
 
 // listen collects the events of one Sentinel until close.
-func (c *Cluster) listen(ctx context.Context, n *node) error {
-	sub := c.pools.client(n.port.addr()).Subscribe(ctx, switchChannel)
+func (c *Cluster) listen(ctx context.Context, n member) error {
+	sub := c.pools.client(n.addr).Subscribe(ctx, switchChannel)
 	c.switches.mu.Lock()
 	c.switches.subs = append(c.switches.subs, sub)
 	c.switches.mu.Unlock()
@@ -234,7 +214,7 @@ func (c *Cluster) Master(ctx context.Context) (string, error) {
 	}
 	for a, n := range votes {
 		if 2*n > answered {
-			if name := c.announced(a); name != "" {
+			if name := c.announces(a); name != "" {
 				return name, nil
 			}
 			return "", fmt.Errorf("the Sentinels name %s, which no node has announced", a)
@@ -258,7 +238,7 @@ func (c *Cluster) masterOf(ctx context.Context, sentinel string) string {
 // AwaitFailover waits until another than old is the master, by the word of the
 // Sentinels, by its own, and by an event.
 func (c *Cluster) AwaitFailover(ctx context.Context, old string) (string, error) {
-	was, ok := c.entrances[old]
+	was, ok := c.announced[old]
 	if !ok {
 		return "", fmt.Errorf("node %q has no peers; %s", old, c.members())
 	}
@@ -278,7 +258,7 @@ func (c *Cluster) AwaitFailover(ctx context.Context, old string) (string, error)
 		if err != nil {
 			return false, nil
 		}
-		e, seen := c.switches.take(was.addr(), c.entrances[now].addr())
+		e, seen := c.switches.take(was.String(), c.announced[now].String())
 		if !seen {
 			last = fmt.Errorf("the Sentinels name %s, and no %s from %s to it was seen", now, switchChannel, old)
 			return false, nil
@@ -309,12 +289,12 @@ func (c *Cluster) claims(ctx context.Context, name string) error {
 
 // sentinelInit is what a host is told to find the master; nil where it is always the same.
 func (c *Cluster) sentinelInit(name string) *host.SentinelInit {
-	if len(c.entrances) == 0 {
+	if !failsOver(c.spec) {
 		return nil
 	}
 	s := &host.SentinelInit{Master: cluster.Service, Addresses: map[string]string{}}
-	for node, e := range c.entrances {
-		s.Addresses[e.addr()] = c.links[pair{name, node}].Addr()
+	for node, at := range c.announced {
+		s.Addresses[at.String()] = c.links[pair{name, node}].Addr()
 	}
 	for _, n := range c.of(cluster.RoleSentinel) {
 		s.Sentinels = append(s.Sentinels, c.links[pair{name, n.name}].Addr())

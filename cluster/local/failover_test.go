@@ -64,7 +64,7 @@ func TestFailover(t *testing.T) {
 		if _, err := c.StartNode(deadline(t), old); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.await(deadline(t), c.nodes[old], "it is a replica", c.nodes[old].follows); err != nil {
+		if err := c.await(deadline(t), c.member(old), "it is a replica", c.member(old).follows); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("a replica in %v", time.Since(start))
@@ -101,7 +101,7 @@ func TestPeersGoThroughTheirLinks(t *testing.T) {
 	}
 	until(t, "the other has it, too", func() bool { return get(t, c, "n2", "key") == "value" })
 
-	if reply, err := ask(deadline(t), "", c.entrances["n1"].addr(), "PING"); err == nil {
+	if reply, err := ask(deadline(t), "", c.entrances["n1"].addr().String(), "PING"); err == nil {
 		t.Errorf("who is no peer gets %q", reply)
 	}
 	if reply, err := ask(deadline(t), "", n1.port.addr(), "PING"); err != nil {

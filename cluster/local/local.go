@@ -32,9 +32,14 @@ type Cluster struct {
 	links    map[pair]*Link     // not changed after Up
 	pools    pools
 
+	// Not changed after Up.
+	outside Outside
+	fronts  map[string]*front // to nodes that are elsewhere
+
 	// Where nodes have to do with each other; not changed after Up.
 	entrances map[string]*entrance
-	sources   map[string]netip.Addr
+	announced map[string]netip.AddrPort
+	sources   map[string]netip.Addr // of the nodes here
 	admitting sync.WaitGroup
 	switches  switches
 
@@ -55,28 +60,18 @@ const parallel = 8
 // Up brings up the nodes and the links of a cluster; hosts are started one by
 // one with StartHost. After an error nothing is left of it.
 func (m *Machine) Up(ctx context.Context, spec cluster.Spec) (*Cluster, error) {
-	if err := validate(spec); err != nil {
-		return nil, err
-	}
-	redis, err := findRedis()
-	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{
-		machine: m, spec: spec, nodes: map[string]*node{}, postgres: map[string]*pgNode{},
-		links: map[pair]*Link{}, hosts: map[string]*hostProc{},
-		entrances: map[string]*entrance{}, sources: map[string]netip.Addr{},
-	}
-	if err := m.enter(c); err != nil {
-		return nil, fmt.Errorf("cluster %q: %w", spec.Name, err)
-	}
-	if err := c.up(ctx, redis); err != nil {
-		return nil, errors.Join(fmt.Errorf("cluster %q: %w", spec.Name, err), c.Close())
-	}
-	return c, nil
+	return m.UpWith(ctx, spec, Outside{})
 }
 
-func (c *Cluster) up(ctx context.Context, redis string) error {
+func newCluster(m *Machine, spec cluster.Spec, out Outside) *Cluster {
+	return &Cluster{
+		machine: m, spec: spec, nodes: map[string]*node{}, postgres: map[string]*pgNode{},
+		links: map[pair]*Link{}, hosts: map[string]*hostProc{}, outside: out, fronts: map[string]*front{},
+		entrances: map[string]*entrance{}, announced: map[string]netip.AddrPort{}, sources: map[string]netip.Addr{},
+	}
+}
+
+func (c *Cluster) up(ctx context.Context) error {
 	c.logs = c.spec.Logs
 	if c.logs == "" {
 		c.logs = filepath.Join(c.dir, "logs")
@@ -88,19 +83,13 @@ func (c *Cluster) up(ctx context.Context, redis string) error {
 	if err := os.MkdirAll(c.logs, 0o755); err != nil {
 		return fmt.Errorf("cannot make the log directory: %w", err)
 	}
+	if err := c.openFronts(); err != nil {
+		return err
+	}
 	if err := c.openEntrances(); err != nil {
 		return err
 	}
-	var nodes []*node
-	for _, s := range c.spec.Nodes {
-		if s.Kind == cluster.KindPostgres {
-			continue
-		}
-		n := newNode(c.machine, c, s, redis)
-		c.nodes[s.Name] = n
-		nodes = append(nodes, n)
-	}
-	if err := each(nodes, func(n *node) error { return n.open(ctx) }); err != nil {
+	if err := c.upRedis(ctx); err != nil {
 		return err
 	}
 	if err := c.upPostgres(ctx); err != nil {
@@ -111,6 +100,24 @@ func (c *Cluster) up(ctx context.Context, redis string) error {
 	}
 	c.admitPeers()
 	return c.join(ctx)
+}
+
+// upRedis brings up the nodes that are Redis servers, Sentinels too.
+func (c *Cluster) upRedis(ctx context.Context) error {
+	var nodes []*node
+	for _, s := range c.spec.Nodes {
+		if s.Kind == cluster.KindPostgres || c.elsewhere(s.Name) {
+			continue
+		}
+		redis, err := findRedis()
+		if err != nil {
+			return err
+		}
+		n := newNode(c.machine, c, s, redis)
+		c.nodes[s.Name] = n
+		nodes = append(nodes, n)
+	}
+	return each(nodes, func(n *node) error { return n.open(ctx) })
 }
 
 func (c *Cluster) upLinks(ctx context.Context) error {
@@ -251,6 +258,9 @@ func (c *Cluster) Direct(node string) redis.Pool {
 
 // NodeAddr is the address of a node itself. It stays over restarts.
 func (c *Cluster) NodeAddr(name string) (string, error) {
+	if f, ok := c.fronts[name]; ok {
+		return f.addr(), nil
+	}
 	if _, ok := c.postgres[name]; ok {
 		return c.withPostgres(name, func(n *pgNode) (string, error) { return n.port.addr(), nil })
 	}
@@ -286,6 +296,9 @@ func (c *Cluster) close() error {
 	all = errors.Join(all, concurrently(links, func(l *Link) error { return l.close(ctx) }))
 	nodes := slices.Collect(maps.Values(c.nodes))
 	all = errors.Join(all, concurrently(nodes, (*node).close))
+	for _, f := range c.fronts {
+		f.close()
+	}
 	servers := slices.Collect(maps.Values(c.postgres))
 	all = errors.Join(all, concurrently(servers, (*pgNode).close), os.RemoveAll(c.dir))
 	c.machine.leave(c)

@@ -198,6 +198,11 @@ func (n *node) info(ctx context.Context) (map[string]string, error) {
 	return info, nil
 }
 
+// section is one part of INFO.
+func (n *node) section(ctx context.Context, name string) (map[string]string, error) {
+	return section(ctx, n.port.addr(), name)
+}
+
 // close kills the server and gives the port free.
 func (n *node) close() error {
 	n.mu.Lock()

@@ -105,6 +105,9 @@ func (c *Cluster) withNode(name string, f func(*node) (string, error)) (string, 
 
 // RunID is the run id that a node had when it was last started; empty for an unknown node.
 func (c *Cluster) RunID(name string) string {
+	if s, ok := c.outside.Servers[name]; ok {
+		return s.RunID()
+	}
 	n, ok := c.nodes[name]
 	if !ok {
 		return ""

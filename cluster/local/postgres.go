@@ -152,7 +152,7 @@ func letIn(to *syscall.Credential, ours ...string) error {
 func (c *Cluster) upPostgres(ctx context.Context) error {
 	var list []*pgNode
 	for _, s := range c.spec.Nodes {
-		if s.Kind != cluster.KindPostgres {
+		if s.Kind != cluster.KindPostgres || c.elsewhere(s.Name) {
 			continue
 		}
 		n := &pgNode{
@@ -166,15 +166,21 @@ func (c *Cluster) upPostgres(ctx context.Context) error {
 }
 
 func (c *Cluster) speaks(node string) protocol {
-	if _, ok := c.postgres[node]; ok {
+	if c.isPostgres(node) {
 		return postgresProtocol
 	}
 	return redisProtocol
 }
 
+func (c *Cluster) isPostgres(node string) bool {
+	return slices.ContainsFunc(c.spec.Nodes, func(s cluster.NodeSpec) bool {
+		return s.Name == node && s.Kind == cluster.KindPostgres
+	})
+}
+
 // noRedis is the error of a Redis command for a node that is no Redis.
 func (c *Cluster) noRedis(node string) error {
-	if _, ok := c.postgres[node]; !ok {
+	if !c.isPostgres(node) {
 		return nil
 	}
 	return fmt.Errorf("node %s is a PostgreSQL server, it takes no commands of Redis", node)

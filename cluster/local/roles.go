@@ -15,10 +15,10 @@ import (
 // peering is what a node needs to have to do with others.
 type peering struct {
 	role     string
-	number   int        // among the nodes of the role, from 0
-	entrance *entrance  // nil where it has no peers
-	source   netip.Addr // that it dials from
-	first    *entrance  // of the first master
+	number   int            // among the nodes of the role, from 0
+	announce netip.AddrPort // not valid where it has no peers
+	source   netip.Addr     // that it dials from
+	first    netip.AddrPort // of the first master
 
 	minReplicas int
 	prefer      bool
@@ -65,7 +65,7 @@ func sentinelPeriods(i int) []string {
 // peering is what the spec of a node says of its peers.
 func (c *Cluster) peering(spec cluster.NodeSpec) peering {
 	p := peering{
-		role: spec.Role, entrance: c.entrances[spec.Name], source: c.sources[spec.Name],
+		role: spec.Role, announce: c.announced[spec.Name], source: c.sources[spec.Name],
 		minReplicas: spec.MinReplicas, prefer: spec.Prefer,
 	}
 	for _, s := range c.spec.Nodes {
@@ -77,8 +77,8 @@ func (c *Cluster) peering(spec cluster.NodeSpec) peering {
 		}
 	}
 	for _, s := range c.spec.Nodes {
-		if e, ok := c.entrances[s.Name]; ok && s.Role == cluster.RolePrimary {
-			p.first = e
+		if at, ok := c.announced[s.Name]; ok && s.Role == cluster.RolePrimary {
+			p.first = at
 			break
 		}
 	}
@@ -91,19 +91,19 @@ func (n *node) configFile() string { return filepath.Join(n.dir, "redis.conf") }
 // Sentinel is a redis-server, too: it is started with --sentinel.
 func (n *node) configure() error {
 	p := n.peering
-	if p.entrance == nil {
+	if !p.announce.IsValid() {
 		return nil
 	}
 	var lines []string
 	switch p.role {
 	case cluster.RoleReplica:
-		lines = []string{fmt.Sprintf("replicaof 127.0.0.1 %d", p.first.port())}
+		lines = []string{fmt.Sprintf("replicaof %s %d", p.first.Addr(), p.first.Port())}
 	case cluster.RoleSentinel:
 		lines = []string{
 			fmt.Sprintf("port %d", n.port.number), "bind 127.0.0.1", "dir " + strconv.Quote(n.dir),
 			"logfile \"\"", "daemonize no", "set-proc-title no", "bind-source-addr " + p.source.String(),
-			"sentinel announce-ip 127.0.0.1", fmt.Sprintf("sentinel announce-port %d", p.entrance.port()),
-			fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", cluster.Service, p.first.port(), quorum),
+			"sentinel announce-ip " + p.announce.Addr().String(), fmt.Sprintf("sentinel announce-port %d", p.announce.Port()),
+			fmt.Sprintf("sentinel monitor %s %s %d %d", cluster.Service, p.first.Addr(), p.first.Port(), quorum),
 			fmt.Sprintf("sentinel down-after-milliseconds %s %d", cluster.Service, downAfter(p.number)),
 			fmt.Sprintf("sentinel failover-timeout %s %d", cluster.Service, failoverTimeout),
 			fmt.Sprintf("sentinel parallel-syncs %s 2", cluster.Service),
@@ -119,7 +119,7 @@ func (n *node) configure() error {
 // before what stands in the file.
 func (n *node) peerArgs() []string {
 	p := n.peering
-	if p.entrance == nil {
+	if !p.announce.IsValid() {
 		return nil
 	}
 	priority := "100"
@@ -129,7 +129,7 @@ func (n *node) peerArgs() []string {
 	return []string{
 		n.configFile(),
 		"--bind-source-addr", p.source.String(),
-		"--replica-announce-ip", "127.0.0.1", "--replica-announce-port", strconv.Itoa(p.entrance.port()),
+		"--replica-announce-ip", p.announce.Addr().String(), "--replica-announce-port", strconv.Itoa(int(p.announce.Port())),
 		"--replica-priority", priority,
 		"--min-replicas-to-write", strconv.Itoa(p.minReplicas), "--min-replicas-max-lag", "1",
 		"--repl-ping-replica-period", "1", "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
