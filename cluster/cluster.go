@@ -7,6 +7,7 @@ package cluster
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-redsync/redsync/v4/redis"
@@ -119,6 +120,11 @@ func Key(c any, name string) string {
 		return p.KeyPrefix() + name
 	}
 	return name
+}
+
+// Under is the pattern of all keys whose names begin with a prefix, as SCAN takes it.
+func Under(prefix string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `\`, `\\`).Replace(prefix) + "*"
 }
 
 // Addressed is a cluster of real servers, for clients that are not of Redis.

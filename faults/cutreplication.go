@@ -11,6 +11,7 @@ import (
 var cutReplication = Kind{
 	Name: "cut-replication", About: "cuts replicas off from their master, but from nobody else; their links seem up",
 	Nodes: true, Heals: true, Failovers: true,
+	Acts: "its replicas",
 	make: func(c Controls, s Spec, id string) Fault { return &replicationCut{c: c, id: id, nodes: s.Nodes} },
 }
 

@@ -12,6 +12,7 @@ import (
 var readOnly = Kind{
 	Name: "read-only", About: "makes a lock server refuse writes with READONLY, as a master does that was demoted",
 	Nodes: true, Data: true, Heals: true,
+	Acts: "its role",
 	make: func(c Controls, s Spec, _ string) Fault { return &demoted{c, s.Nodes} },
 }
 

@@ -38,7 +38,7 @@ func (c *Cluster) EvictKeys(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	client := c.pools.client(addr)
-	keys, err := client.Keys(ctx, under(c.spec.KeyPrefix)).Result()
+	keys, err := client.Keys(ctx, cluster.Under(c.spec.KeyPrefix)).Result()
 	if err != nil {
 		return "", fmt.Errorf("node %s: %w", name, err)
 	}
@@ -71,7 +71,7 @@ func (c *Cluster) FreeMemory(ctx context.Context, name string) (string, error) {
 	err = configure(ctx, client, noBound)
 	var fillers []string
 	if err == nil {
-		fillers, err = client.Keys(ctx, under(c.key(fillerPrefix))).Result()
+		fillers, err = client.Keys(ctx, cluster.Under(c.key(fillerPrefix))).Result()
 	}
 	if err == nil && len(fillers) > 0 {
 		err = client.Del(ctx, fillers...).Err()

@@ -3,9 +3,11 @@ package local
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
-	"strings"
 	"time"
+
+	"lockchaos/cluster"
 )
 
 // shiftScript shifts the TTL of every key whose name fits a pattern, as a jump of the
@@ -38,13 +40,13 @@ return {tostring(shifted), tostring(gone)}`
 
 var errNoTTL = errors.New("no key has a TTL: there was nothing to shift")
 
-// under is the pattern of all keys whose names begin so, as SCAN takes it.
-func under(prefix string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `\`, `\\`).Replace(prefix) + "*"
-}
+// ByShift is how a clock is set where no server's clock is: see ShiftTTLs.
+const ByShift = byShift
 
-func shiftTTLs(t *teller, prefix string, by time.Duration) (string, error) {
-	reply, err := t.do("EVAL", shiftScript, "0", strconv.FormatInt(by.Milliseconds(), 10), under(prefix))
+// ShiftTTLs shifts the TTLs of the keys under a prefix, over a connection to the
+// server that nobody else uses.
+func ShiftTTLs(conn net.Conn, prefix string, by time.Duration) (proof string, err error) {
+	reply, err := exchange(conn, []string{"EVAL", shiftScript, "0", strconv.FormatInt(by.Milliseconds(), 10), cluster.Under(prefix)})
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("shift TTLs: %w", err)
