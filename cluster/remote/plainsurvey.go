@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -59,6 +58,9 @@ func (s *plainServer) survey(ctx context.Context) error {
 			return unfit("it is Redis %s, expected %d or later", f.version, oldest)
 		}
 	}
+	if s.facts.keys, err = s.client.DBSize(ctx).Result(); err != nil {
+		return err
+	}
 	return s.pace(ctx)
 }
 
@@ -82,8 +84,7 @@ func (s *plainServer) ask(ctx context.Context) (facts, error) {
 	} else if err != nil || !refusedByACL(infoErr) {
 		return f, infoErr
 	}
-	f.keys, err = s.client.DBSize(ctx).Result()
-	return f, err
+	return f, nil
 }
 
 func (f *facts) set(key, value string) {
@@ -156,20 +157,20 @@ func (s *plainServer) try(ctx context.Context, prefix string) error {
 	key := prefix + "lockchaos:mine:" + s.name
 	const script = `redis.call("RPUSH", KEYS[1], "1") return redis.call("PEXPIRE", KEYS[1], ARGV[1])`
 	c, brief := s.client, time.Minute
-	for what, err := range map[string]error{
-		"SET":    c.SetNX(ctx, key, s.name, brief).Err(),
-		"GET":    c.Get(ctx, key).Err(),
-		"PTTL":   c.PTTL(ctx, key).Err(),
-		"EVAL":   c.Eval(ctx, script, []string{key + ":list"}, brief.Milliseconds()).Err(),
-		"SCRIPT": c.ScriptLoad(ctx, script).Err(),
-		"SCAN":   c.Scan(ctx, 0, cluster.Under(prefix), pageSize).Err(),
-		"UNLINK": c.Unlink(ctx, key+":list").Err(),
+	s.wrote = true
+	for _, done := range []redis.Cmder{
+		c.SetNX(ctx, key, s.name, brief),
+		c.Get(ctx, key),
+		c.PTTL(ctx, key),
+		c.Eval(ctx, script, []string{key + ":list"}, brief.Milliseconds()),
+		c.ScriptLoad(ctx, script),
+		c.Scan(ctx, 0, cluster.Under(prefix), pageSize),
+		c.Unlink(ctx, key+":list"),
 	} {
-		if err != nil && refusedByACL(err) {
-			return unfit("its user may not do %s with keys under lockchaos:*: %v", what, err)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+		if err := done.Err(); err != nil && refusedByACL(err) {
+			return unfit("its user may not do all that is needed, with keys %s: %s: %v", cluster.Under(everyPrefix), done.Name(), err)
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", done.Name(), err)
 		}
 	}
 	return nil
@@ -201,5 +202,3 @@ func clientOptions(d *dialer) *redis.Options {
 		Dialer:                   func(ctx context.Context, _, _ string) (net.Conn, error) { return d.Dial(ctx) },
 	}
 }
-
-var errNotSwept = errors.New("keys may be left")
