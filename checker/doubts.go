@@ -133,7 +133,7 @@ func (j *judge) doubtWrites() {
 // doubtClaims looks for grants that cannot be: the host says it has one, and
 // its links say that it did not talk to as many nodes as must vote for it.
 func (j *judge) doubtClaims() {
-	measured := j.r.h.Header.World == "local"
+	measured := j.r.h.Header.World == "local" || j.r.h.Header.World == "remote"
 	for i := range j.r.h.Events {
 		measured = measured || j.r.h.Events[i].Backed > 0
 	}

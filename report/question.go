@@ -107,8 +107,11 @@ func WorldWords(t *Told) string {
 	switch t.World {
 	case "sim":
 		return "in the simulation (sim): the real lock libraries in virtual time, over simulated Redis nodes"
-	case "local":
+	case "local", "remote":
 		s := "on real servers of one machine (local)"
+		if t.World == "remote" {
+			s = "on real servers behind agents, over a network (remote)"
+		}
 		if m := t.Manifest; m != nil && m.Machine.Redis != "" {
 			words := strings.Fields(m.Machine.Redis)
 			s += ": " + strings.Join(words[:min(len(words), 3)], " ")

@@ -22,9 +22,11 @@ type Batch struct {
 	WorldName string
 	// Around runs one run; where it is nil, the run is just done. The simulation
 	// does each in a bubble of virtual time, which no context from outside may enter.
-	Around    func(func())
-	Scenarios []*scenario.Scenario
-	Guards    []string // only these; all of a scenario where empty
+	Around func(func())
+	// WorldFlags are what the command that repeats a run says beside the world's name.
+	WorldFlags string
+	Scenarios  []*scenario.Scenario
+	Guards     []string // only these; all of a scenario where empty
 	// Suite is the name of what the scenarios are of, and Canary its run that must
 	// be violated: with its only guard, and first. Absent outside a suite.
 	Suite  string
@@ -297,7 +299,7 @@ func lockOptions(s *scenario.Scenario) map[string]any {
 
 // repeat is the command that does this run again.
 func (b Batch) repeat(p planned) string {
-	return repeat(p.from, b.WorldName, p.key.Guard, b.seed(p.key))
+	return repeat(p.from, strings.TrimSpace(b.WorldName+" "+b.WorldFlags), p.key.Guard, b.seed(p.key))
 }
 
 func repeat(s *scenario.Scenario, world, guard string, seed int64) string {
@@ -305,7 +307,7 @@ func repeat(s *scenario.Scenario, world, guard string, seed int64) string {
 	if !strings.HasPrefix(s.File, scenario.CataloguePrefix) {
 		name = s.File
 	}
-	cmd := fmt.Sprintf("./chaos run %s --on %s --guard %s", quote(name), world, guard)
+	cmd := fmt.Sprintf("./chaos run %s --on %s --guard %s", Quote(name), world, guard)
 	if seed != DefaultSeed {
 		cmd += fmt.Sprintf(" --seed %d", seed)
 	}
@@ -315,8 +317,8 @@ func repeat(s *scenario.Scenario, world, guard string, seed int64) string {
 // DefaultSeed is used where none is asked for.
 const DefaultSeed = 1
 
-// quote makes a word safe for a shell.
-func quote(s string) string {
+// Quote makes a word safe for a shell.
+func Quote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%") == "" {
 		return s
 	}

@@ -25,6 +25,13 @@ type World interface {
 	Up(ctx context.Context, spec cluster.Spec) (Cluster, error)
 }
 
+// Reserver is a world with few nodes: a run waits until it has its own, before its
+// time begins.
+type Reserver interface {
+	// Reserve gives the world that the nodes of a spec are kept in, until free is called.
+	Reserve(ctx context.Context, spec cluster.Spec) (own World, free func(), err error)
+}
+
 // Cluster is a cluster that faults can be done to.
 type Cluster interface {
 	cluster.Cluster
@@ -64,9 +71,18 @@ var ErrHost = errors.New("a host failed")
 // Do runs and writes the history to out. The history is complete, and may be
 // judged, only where there is no error.
 func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
+	spec := r.Spec()
+	if rs, ok := w.(Reserver); ok {
+		own, free, err := rs.Reserve(ctx, spec)
+		if err != nil {
+			return err
+		}
+		defer free()
+		w = own
+	}
 	upCtx, cancel := context.WithTimeoutCause(ctx, upLimit, fmt.Errorf("the servers were not up within %s", upLimit))
 	defer cancel()
-	c, err := w.Up(upCtx, r.spec())
+	c, err := w.Up(upCtx, spec)
 	if err != nil {
 		return fmt.Errorf("bring the servers up: %w", err)
 	}
@@ -87,7 +103,8 @@ func (r Run) Do(ctx context.Context, w World, out io.Writer) error {
 	return errors.Join(live.run(ctx), rec.Close())
 }
 
-func (r Run) spec() cluster.Spec {
+// Spec is the cluster that the run needs.
+func (r Run) Spec() cluster.Spec {
 	s := cluster.Spec{Name: r.Name, Seed: r.Seed, Logs: r.Logs}
 	s.Nodes = append(r.Scenario.NodeSpecs(), r.resourceNode())
 	for i := range s.Nodes {

@@ -96,18 +96,43 @@ func Parse(source []byte, file string) (*Scenario, error) {
 
 // read decodes and validates.
 func (s *Scenario) read(source []byte, file string) error {
+	return parse(source, file, s, func() *problem {
+		s.defaults()
+		return s.validate()
+	})
+}
+
+// parse decodes a file with care, and validates what came of it.
+func parse(source []byte, file string, into any, validate func() *problem) error {
 	return guarded(file, func() error {
 		if err := bounded(source, file); err != nil {
 			return err
 		}
-		if err := decode(source, s); err != nil {
-			return locate(err, source, file, reflect.TypeFor[Scenario]())
+		if err := decode(source, into); err != nil {
+			return locate(err, source, file, reflect.TypeOf(into).Elem())
 		}
-		s.defaults()
-		if p := s.validate(); p != nil {
+		if p := validate(); p != nil {
 			return p.locate(source, file)
 		}
 		return nil
+	})
+}
+
+// ReadFile reads a YAML file that is no scenario with the same care, into what a
+// pointer points to. check then tells what YAML cannot know to be wrong, and where:
+// "nodes[2].name"; an empty message says that all is well. Errors about the
+// content are *Error.
+func ReadFile(path string, into any, check func() (at, message string)) error {
+	source, err := read(path)
+	if err != nil {
+		return err
+	}
+	return parse(bytes.TrimPrefix(source, []byte("\ufeff")), path, into, func() *problem {
+		at, message := check()
+		if message == "" {
+			return nil
+		}
+		return &problem{at, message}
 	})
 }
 

@@ -20,7 +20,8 @@ type Scenario struct {
 	// About is one line for chaos list.
 	About string `yaml:"about"`
 
-	// Worlds are those in which it makes sense: local, sim. Both where absent.
+	// Worlds are those in which it makes sense: local, sim, remote. All where
+	// absent; what may run on local may run on remote, too.
 	Worlds []string `yaml:"worlds,omitempty"`
 
 	Lock  Lock  `yaml:"lock"`
@@ -135,6 +136,7 @@ const NoControl = "none"
 // The worlds.
 const (
 	Local      = "local"
+	Remote     = "remote" // real servers, too: what may run on local may run there
 	Simulation = "sim"
 )
 
@@ -152,7 +154,8 @@ func (s *Scenario) RunsOn(world string) bool {
 	if s.Resource == ResourcePostgres && world == Simulation {
 		return false // nor can a real server
 	}
-	return len(s.Worlds) == 0 || slices.Contains(s.Worlds, world)
+	return len(s.Worlds) == 0 || slices.Contains(s.Worlds, world) ||
+		world == Remote && slices.Contains(s.Worlds, Local) // other machines, and the same servers
 }
 
 // Proofs is how many faults must be proved to have taken effect.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -102,15 +101,7 @@ func isSuite(source []byte, file string) bool {
 func ParseSuite(source []byte, file string) (*Suite, error) {
 	source = bytes.TrimPrefix(source, []byte("\ufeff"))
 	s := &Suite{Canary: DefaultCanary, file: file, source: source}
-	err := guarded(file, func() error {
-		if err := bounded(source, file); err != nil {
-			return err
-		}
-		if err := decode(source, s); err != nil {
-			return locate(err, source, file, reflect.TypeFor[Suite]())
-		}
-		return s.at(s.validate())
-	})
+	err := parse(source, file, s, s.validate)
 	if err != nil {
 		return nil, err
 	}

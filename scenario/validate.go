@@ -147,7 +147,7 @@ func (s *Scenario) validateWorlds() *problem {
 	for i, w := range s.Worlds {
 		path := fmt.Sprintf("worlds[%d]", i)
 		if p := first(
-			oneOf(path, w, []string{Local, Simulation}),
+			oneOf(path, w, []string{Local, Simulation, Remote}),
 			must(s.Lock.System != locks.External || w != Simulation, path, "an external host is a real program, it cannot run in the simulation"),
 			must(s.Resource != ResourcePostgres || w != Simulation, path, "a PostgreSQL resource is a real server, it cannot run in the simulation; redis can"),
 		); p != nil {

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"lockchaos/cluster/local"
 	"lockchaos/runner"
@@ -37,24 +35,12 @@ func withPostgres(ctx context.Context, m *local.Machine, b *runner.Batch, args [
 	if !errors.Is(err, local.ErrNoPostgres) && !errors.Is(err, local.ErrPostgresShut) {
 		return "", err
 	}
-	var left, names []string
-	var rest []*scenario.Scenario
-	for _, s := range b.Scenarios {
-		switch {
-		case !needs(s):
-			rest = append(rest, s)
-			if len(b.GuardsOf(s)) > 0 {
-				names = append(names, s.Name)
-			}
-		case slices.Contains(args, s.Name) || slices.Contains(args, s.File):
-			return "", fmt.Errorf("%s: %w", s.Name, err)
-		default:
-			left = append(left, s.Name)
+	without, err = leaveOut(b, args, "as they need PostgreSQL", func(s *scenario.Scenario) error {
+		if needs(s) {
+			return err
 		}
-	}
-	if len(names) == 0 { // nothing else was asked for
-		return "", fmt.Errorf("%s: %w", strings.Join(left, ", "), err)
-	}
-	b.Scenarios, b.Machine.Postgres = rest, ""
-	return fmt.Sprintf("\nLeft out, as they need PostgreSQL: %s\n  %v\n", strings.Join(left, ", "), err), nil
+		return nil
+	})
+	b.Machine.Postgres = ""
+	return without, err
 }

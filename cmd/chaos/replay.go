@@ -22,13 +22,17 @@ import (
 )
 
 func replayCommand() *cobra.Command {
-	return &cobra.Command{
+	var far remoteFlags
+	cmd := &cobra.Command{
 		Use:   "replay run-directory",
 		Short: "Run a saved run again: same scenario, seed and options; says whether the history is identical",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			saved, err := open(args[0])
 			if err != nil {
+				return usage(err)
+			}
+			if err := far.check(saved.manifest.World); err != nil {
 				return usage(err)
 			}
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
@@ -45,11 +49,19 @@ func replayCommand() *cobra.Command {
 				return harness(err)
 			}
 			defer machine.Close()
-			return saved.again(out, func(r runner.Run, w io.Writer) error {
-				return r.Do(ctx, localWorld{machine}, w)
-			})
+			var world runner.World = localWorld{machine}
+			if saved.manifest.World == scenario.Remote {
+				fleet, err := far.open(ctx, machine)
+				if err != nil {
+					return err
+				}
+				world = remoteWorld{fleet}
+			}
+			return saved.again(out, func(r runner.Run, w io.Writer) error { return r.Do(ctx, world, w) })
 		},
 	}
+	far.add(cmd.Flags())
+	return cmd
 }
 
 // savedRun is a run directory, read back.

@@ -15,6 +15,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/cluster/remote"
 	"lockchaos/cluster/sim"
 	"lockchaos/report"
 	"lockchaos/results"
@@ -33,6 +34,7 @@ type runFlags struct {
 	seed    int64
 	seeds   string
 	results string
+	remote  remoteFlags
 
 	trialsGiven bool
 	part, parts int // of a sweep, in a child process
@@ -53,7 +55,9 @@ func runCommand() *cobra.Command {
 			return f.run(cmd.Context(), args, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&f.on, "on", scenario.Local, "the world: local (real servers on this machine) or sim (virtual time, needs nothing installed)")
+	cmd.Flags().StringVar(&f.on, "on", scenario.Local,
+		"the world: local (real servers on this machine), sim (virtual time, needs nothing installed) or remote (real servers behind agents: chaos node)")
+	f.remote.add(cmd.Flags())
 	cmd.Flags().IntVar(&f.trials, "trials", 1, "how often each run is done (default 1, or as the suite says)")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "runs at a time (default: two a processor; one a processor for --seeds)")
 	cmd.Flags().StringSliceVar(&f.guards, "guard", nil, "only these guards (default: all of each scenario)")
@@ -125,19 +129,49 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 		return harness(err)
 	}
 	defer machine.Close()
-	version, err := machine.Version(ctx)
-	if err != nil {
-		return harness(err)
+	prepare := f.onLocal
+	if f.on == scenario.Remote {
+		prepare = f.onRemote
 	}
-	batch.World, batch.Machine = localWorld{machine}, results.ThisMachine(version)
-	batch.Machine.Clock = machine.Clocks()
-	without, err := withPostgres(ctx, machine, &batch, args)
+	without, err := prepare(ctx, machine, &batch, args)
 	if err != nil {
-		return harness(err)
+		return err
 	}
 	err = carry(ctx, batch, out)
 	fmt.Fprint(out, without)
 	return err
+}
+
+// onLocal makes a batch one on real servers of this machine.
+func (f runFlags) onLocal(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, err error) {
+	version, err := machine.Version(ctx)
+	if err != nil {
+		return "", harness(err)
+	}
+	batch.World, batch.Machine = localWorld{machine}, results.ThisMachine(version)
+	batch.Machine.Clock = machine.Clocks()
+	if without, err = withPostgres(ctx, machine, batch, args); err != nil {
+		return "", harness(err)
+	}
+	return without, nil
+}
+
+// onRemote makes a batch one on nodes behind agents.
+func (f runFlags) onRemote(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, err error) {
+	fleet, err := f.remote.open(ctx, machine)
+	if err != nil {
+		return "", err
+	}
+	batch.World, batch.WorldFlags = remoteWorld{fleet}, f.remote.words()
+	batch.Machine = results.ThisMachine(fleet.Told(func(h remote.Health) string { return h.Redis }))
+	batch.Machine.Clock = fleet.Told(func(h remote.Health) string { return h.Clocks })
+	if slices.ContainsFunc(batch.Scenarios, func(s *scenario.Scenario) bool { return s.Resource == scenario.ResourcePostgres }) {
+		batch.Machine.Postgres = fleet.Told(func(h remote.Health) string { return h.Postgres })
+	}
+	if without, err = withFleet(fleet, batch, args); err != nil {
+		return "", usage(err)
+	}
+	return without, nil
 }
 
 // carry carries a batch through and prints what came out.
@@ -177,8 +211,11 @@ func outcome(as []*results.Assessment) error {
 }
 
 func (f runFlags) check() error {
-	if f.on != scenario.Local && f.on != scenario.Simulation {
-		return fmt.Errorf("--on %q: expected local or sim", f.on)
+	if !slices.Contains([]string{scenario.Local, scenario.Simulation, scenario.Remote}, f.on) {
+		return fmt.Errorf("--on %q: expected local, sim or remote", f.on)
+	}
+	if err := f.remote.check(f.on); err != nil {
+		return err
 	}
 	if f.trials < 1 {
 		return fmt.Errorf("--trials %d: expected 1 or more", f.trials)

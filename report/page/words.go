@@ -109,6 +109,8 @@ func limits(t *report.Told) []string {
 		all = append(all, "The servers and links are simulated: the lock library is the real one, Redis is not. Whether real servers do the same is shown by a run with --on local.")
 	case "local":
 		all = append(all, "Clients, servers and harness share one kernel and one clock; the links carry bytes through loopback.")
+	case "remote":
+		all = append(all, "Clients and harness share one machine, and so do the links, of which only the rest is network.")
 	}
 	if t.Guard != history.GuardNone {
 		all = append(all, "With a guard at the resource the outcome is that of the resource. The lock may have failed: what it did is listed all the same.")

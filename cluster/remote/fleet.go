@@ -1,0 +1,196 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"lockchaos/cluster"
+	"lockchaos/cluster/local"
+)
+
+// ErrLacks is wrapped by the error of a spec that asks for more nodes than there are.
+var ErrLacks = errors.New("too few nodes")
+
+// Fleet are the members that runs take their nodes from.
+type Fleet struct {
+	machine *local.Machine // of hosts and links
+	members []Member
+	token   Token
+	health  map[string]Health // by member
+
+	mu    sync.Mutex
+	taken map[string]bool
+	freed chan struct{} // closed when a member is given back
+}
+
+// Open asks all agents how they are. It is an error if one does not answer.
+func Open(ctx context.Context, machine *local.Machine, m *Members, t Token) (*Fleet, error) {
+	f := &Fleet{
+		machine: machine, members: m.Nodes, token: t, health: map[string]Health{},
+		taken: map[string]bool{}, freed: make(chan struct{}),
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	err := concurrently(f.members, func(m Member) error {
+		h, err := AskHealth(ctx, m.Agent, t)
+		if err != nil {
+			return fmt.Errorf("agent %s at %s: %w", m.Name, m.Agent, err)
+		}
+		if h.Redis == "" && !slices.Equal(m.Roles, []string{RolePostgres}) {
+			return fmt.Errorf("agent %s at %s: it has no redis-server", m.Name, m.Agent)
+		}
+		if h.Postgres == "" && slices.Contains(m.Roles, RolePostgres) {
+			return fmt.Errorf("agent %s at %s: it has no PostgreSQL", m.Name, m.Agent)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.health[m.Name] = h
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func concurrently[T any](list []T, f func(T) error) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(list))
+	for i, v := range list {
+		wg.Go(func() { errs[i] = f(v) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Told is something that agents say of themselves: the one text, where all say
+// the same, or who says what.
+func (f *Fleet) Told(what func(Health) string) string {
+	by := map[string][]string{}
+	for _, m := range f.members {
+		if text := what(f.health[m.Name]); text != "" {
+			by[text] = append(by[text], m.Name)
+		}
+	}
+	texts := slices.Sorted(maps.Keys(by))
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	for i, t := range texts {
+		texts[i] = t + " (" + strings.Join(by[t], ", ") + ")"
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Lacks says what a spec needs that no member can be, even if all are free.
+func (f *Fleet) Lacks(spec cluster.Spec) error {
+	_, err := f.place(spec, func(Member) bool { return true })
+	return err
+}
+
+// place finds a member for each node of a spec.
+func (f *Fleet) place(spec cluster.Spec, free func(Member) bool) (map[string]Member, error) {
+	placed, used := map[string]Member{}, map[string]bool{}
+	var open []cluster.NodeSpec
+	var try func(i int) bool // some members can be more than one thing
+	try = func(i int) bool {
+		if i == len(open) {
+			return true
+		}
+		role := roleOf(spec, open[i])
+		for _, m := range f.members {
+			if used[m.Name] || !free(m) || !slices.Contains(m.Roles, role) {
+				continue
+			}
+			used[m.Name], placed[open[i].Name] = true, m
+			if try(i + 1) {
+				return true
+			}
+			delete(used, m.Name)
+			delete(placed, open[i].Name)
+		}
+		return false
+	}
+	open = spec.Nodes
+	if try(0) {
+		return placed, nil
+	}
+	return nil, fmt.Errorf("%w: the run needs %s, and there are %s", ErrLacks, f.needs(spec), f.has())
+}
+
+func (f *Fleet) needs(spec cluster.Spec) string {
+	n := map[string]int{}
+	for _, s := range spec.Nodes {
+		n[roleOf(spec, s)]++
+	}
+	return counted(n)
+}
+
+func (f *Fleet) has() string {
+	n := map[string]int{}
+	for _, m := range f.members {
+		for _, r := range m.Roles {
+			n[r]++
+		}
+	}
+	return counted(n)
+}
+
+func counted(n map[string]int) string {
+	var parts []string
+	for _, r := range roles {
+		if n[r] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[r], r))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Placement are the members that a run has for itself.
+type Placement struct {
+	fleet   *Fleet
+	members map[string]Member // by node
+	once    sync.Once
+}
+
+// Reserve waits until members are free for all nodes of a spec, and takes them.
+func (f *Fleet) Reserve(ctx context.Context, spec cluster.Spec) (*Placement, error) {
+	if err := f.Lacks(spec); err != nil {
+		return nil, err
+	}
+	for {
+		f.mu.Lock()
+		freed := f.freed
+		placed, err := f.place(spec, func(m Member) bool { return !f.taken[m.Name] })
+		for _, m := range placed {
+			f.taken[m.Name] = true
+		}
+		f.mu.Unlock()
+		if err == nil {
+			return &Placement{fleet: f, members: placed}, nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for nodes that other runs have: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Free gives the members back.
+func (p *Placement) Free() {
+	p.once.Do(func() {
+		p.fleet.mu.Lock()
+		defer p.fleet.mu.Unlock()
+		for _, m := range p.members {
+			delete(p.fleet.taken, m.Name)
+		}
+		close(p.fleet.freed)
+		p.fleet.freed = make(chan struct{})
+	})
+}

@@ -1,0 +1,87 @@
+package remote
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+)
+
+// TokenVariable names the environment variable with the token, where no file is named.
+const TokenVariable = "LOCKCHAOS_TOKEN"
+
+// shortestToken keeps out what can be guessed.
+const shortestToken = 16
+
+// Token is the secret that runners and agents share. It prints as nothing.
+type Token struct{ secret string }
+
+// String and GoString keep the token out of logs.
+func (Token) String() string   { return "(token)" }
+func (Token) GoString() string { return "(token)" }
+
+// Absent tells that there is none.
+func (t Token) Absent() bool { return t.secret == "" }
+
+// ReadToken reads the token from a file, or from the environment where none is
+// named; absent where neither is there. What stands around it does not count.
+func ReadToken(file string) (Token, error) {
+	from, secret := "the environment variable "+TokenVariable, os.Getenv(TokenVariable)
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return Token{}, fmt.Errorf("cannot read the token: %w", err)
+		}
+		from, secret = file, string(b)
+	} else if secret == "" {
+		return Token{}, nil
+	}
+	secret = strings.TrimSpace(secret)
+	if len(secret) < shortestToken {
+		return Token{}, fmt.Errorf("the token in %s has %d characters, expected %d or more: head -c 32 /dev/urandom | base64 makes one",
+			from, len(secret), shortestToken)
+	}
+	if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return Token{}, fmt.Errorf("the token in %s: expected letters, digits and signs of ASCII on one line", from)
+	}
+	return Token{secret}, nil
+}
+
+// set puts the token on a request.
+func (t Token) set(h http.Header) {
+	if !t.Absent() {
+		h.Set("Authorization", "Bearer "+t.secret)
+	}
+}
+
+// admits tells whether a request carries the token. It takes as long for a wrong one.
+func (t Token) admits(h http.Header) bool {
+	if t.Absent() {
+		return true
+	}
+	given, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(t.secret))
+	return ok && subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// ErrNoToken is returned for an address that others can reach, without a token.
+var ErrNoToken = errors.New("no token: name a file with --token-file, or set " + TokenVariable)
+
+// MayListen refuses an address beyond this machine without a token.
+func (t Token) MayListen(addr string) error {
+	if !t.Absent() {
+		return nil
+	}
+	name, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("address %q: %w", addr, err)
+	}
+	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("%s can be reached from other machines, and there is %w", addr, ErrNoToken)
+}
