@@ -77,6 +77,9 @@ type NodeSpec struct {
 	Persistence string // PersistNone where empty
 	// Clock asks for a node whose clock can be set.
 	Clock bool
+	// Own asks for a server that the run has started: more is done to it than to the
+	// run's keys.
+	Own bool
 	// MinReplicas is how many replicas must have been heard of within a second
 	// for the node, as a master, to take a write (min-replicas-to-write).
 	MinReplicas int

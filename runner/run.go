@@ -109,6 +109,7 @@ func (r Run) Spec() cluster.Spec {
 	s.Nodes = append(r.Scenario.NodeSpecs(), r.resourceNode())
 	for i := range s.Nodes {
 		s.Nodes[i].Clock = slices.Contains(r.Scenario.Clocks(), s.Nodes[i].Name)
+		s.Nodes[i].Own = slices.Contains(r.Scenario.ActedOn(), s.Nodes[i].Name)
 	}
 	for _, h := range r.Scenario.HostNames() {
 		s.Hosts = append(s.Hosts, cluster.HostSpec{Name: h, Command: r.Scenario.Lock.Command, Dir: r.Dir})

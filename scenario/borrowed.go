@@ -8,9 +8,20 @@ import (
 	"lockchaos/faults"
 )
 
+// ActedOn are the nodes of faults that only a server can have that the run has started.
+func (s *Scenario) ActedOn() []string {
+	var nodes []string
+	_ = s.CheckBorrowed(func(node string) string {
+		nodes = append(nodes, node)
+		return ""
+	})
+	return nodes
+}
+
 // CheckBorrowed says what of a scenario cannot be done to servers that the run has
 // not started. borrowed tells of a node what such a server it is, as "a plain server,
-// which we did not start"; empty where it is none. The error is an *Error.
+// which we did not start"; empty where it is none. It is asked of every node that must
+// be none. The error is an *Error.
 func (s *Scenario) CheckBorrowed(borrowed func(node string) string) error {
 	p := s.refusedFault(borrowed)
 	if p == nil {

@@ -11,6 +11,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/scenario"
 )
 
 // ErrLacks is wrapped by the error of a spec that asks for more nodes than there are.
@@ -22,6 +23,7 @@ type Fleet struct {
 	members []Member
 	token   Token
 	health  map[string]Health // by member
+	plains  *Plains
 
 	mu    sync.Mutex
 	taken map[string]bool
@@ -34,10 +36,42 @@ func Open(ctx context.Context, machine *local.Machine, m *Members, t Token) (*Fl
 		machine: machine, members: m.Nodes, token: t, health: map[string]Health{},
 		taken: map[string]bool{}, freed: make(chan struct{}),
 	}
+	if err := f.askAgents(ctx); err != nil {
+		return nil, err
+	}
+	return f, f.openPlains(ctx)
+}
+
+// Close deletes what runs have left on plain servers, and says where it cannot.
+func (f *Fleet) Close() error { return f.plains.Close() }
+
+func (f *Fleet) openPlains(ctx context.Context) (err error) {
+	entries := map[string]Plain{}
+	for _, m := range f.members {
+		if m.isPlain() {
+			entries[m.Name] = m.Plain
+		}
+	}
+	if f.plains, err = OpenPlains(ctx, entries); err != nil {
+		return err
+	}
+	for _, s := range f.plains.servers {
+		f.health[s.name] = Health{Redis: s.describe(), Clocks: local.ByShift}
+	}
+	return nil
+}
+
+// Warnings are about what may look like a fault, and is none of ours.
+func (f *Fleet) Warnings() []string { return f.plains.warnings() }
+
+func (f *Fleet) askAgents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	err := concurrently(f.members, func(m Member) error {
-		h, err := AskHealth(ctx, m.Agent, t)
+	return concurrently(f.members, func(m Member) error {
+		if m.isPlain() {
+			return nil
+		}
+		h, err := AskHealth(ctx, m.Agent, f.token)
 		if err != nil {
 			return fmt.Errorf("agent %s at %s: %w", m.Name, m.Agent, err)
 		}
@@ -52,10 +86,6 @@ func Open(ctx context.Context, machine *local.Machine, m *Members, t Token) (*Fl
 		f.health[m.Name] = h
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
 }
 
 func concurrently[T any](list []T, f func(T) error) error {
@@ -87,6 +117,29 @@ func (f *Fleet) Told(what func(Health) string) string {
 	return strings.Join(texts, "; ")
 }
 
+// Refuses says why a scenario, whose spec the fleet has nodes for, cannot run on
+// them: what it does to servers cannot be done to plain ones. The error names the fault.
+func (f *Fleet) Refuses(s *scenario.Scenario, spec cluster.Spec) error {
+	if f.Lacks(spec) == nil {
+		return nil
+	}
+	own := map[string]bool{}
+	spec.Nodes = slices.Clone(spec.Nodes)
+	for i, n := range spec.Nodes {
+		own[n.Name], spec.Nodes[i].Own = n.Own, false
+	}
+	placed, err := f.place(spec, func(Member) bool { return true })
+	if err != nil {
+		return err
+	}
+	return s.CheckBorrowed(func(node string) string {
+		if m := placed[node]; own[node] && m.isPlain() {
+			return fmt.Sprintf("a plain server, which we did not start: %s (%s)", m.Name, m.Server)
+		}
+		return ""
+	})
+}
+
 // Lacks says what a spec needs that no member can be, even if all are free.
 func (f *Fleet) Lacks(spec cluster.Spec) error {
 	_, err := f.place(spec, func(Member) bool { return true })
@@ -104,7 +157,7 @@ func (f *Fleet) place(spec cluster.Spec, free func(Member) bool) (map[string]Mem
 		}
 		role := roleOf(spec, open[i])
 		for _, m := range f.members {
-			if used[m.Name] || !free(m) || !slices.Contains(m.Roles, role) {
+			if used[m.Name] || !free(m) || !slices.Contains(m.Roles, role) || open[i].Own && m.isPlain() {
 				continue
 			}
 			used[m.Name], placed[open[i].Name] = true, m

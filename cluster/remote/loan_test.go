@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,58 +20,61 @@ import (
 	"lockchaos/scenario"
 )
 
-// plainWorld brings clusters up all of whose nodes are plain servers.
-type plainWorld struct {
-	machine *local.Machine
-	plains  *Plains
-	nodes   map[string]string
-}
+// fleetWorld is what chaos run makes of a fleet.
+type fleetWorld struct{ *Fleet }
 
-func (w plainWorld) Up(ctx context.Context, spec cluster.Spec) (runner.Cluster, error) {
-	loan, err := w.plains.Lend(w.nodes)
+func (w fleetWorld) Up(ctx context.Context, spec cluster.Spec) (runner.Cluster, error) {
+	p, err := w.Reserve(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	spec.KeyPrefix = loan.Prefix()
-	c, err := w.machine.UpWith(ctx, spec, local.Outside{Servers: loan.Servers()})
+	defer p.Free()
+	c, err := p.Up(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	return loan.Cover(c), nil
+	return c, nil
 }
 
 // farm are plain servers with keys of others, which are watched.
 type farm struct {
-	plainWorld
+	fleetWorld
 	servers  map[string]*redistest.Server
 	monitors map[string]*monitor
 }
 
 const strangers = 50
 
-func newFarm(t *testing.T, nodes ...string) *farm {
+// newFarm has a plain server for each role that is given.
+func newFarm(t *testing.T, roles ...string) *farm {
 	t.Helper()
-	m, err := local.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
 	f := &farm{servers: map[string]*redistest.Server{}, monitors: map[string]*monitor{}}
-	entries, names := map[string]Plain{}, map[string]string{}
-	for _, n := range nodes {
-		s := redistest.Start(t)
-		for i := range strangers {
-			if err := s.Set(t.Context(), fmt.Sprint("stranger", i), i, time.Hour).Err(); err != nil {
+	var members Members
+	for i, role := range roles {
+		s, name := redistest.Start(t), fmt.Sprint(role, i)
+		for k := range strangers {
+			if err := s.Set(t.Context(), fmt.Sprint("stranger", k), k, time.Hour).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := s.Set(t.Context(), "counter", "another's", time.Hour).Err(); err != nil {
 			t.Fatal(err)
 		}
-		f.servers[n], entries["the "+n], names[n] = s, limited(t, s), "the "+n
-		f.monitors[n] = watch(t, s)
+		f.servers[name], f.monitors[name] = s, watch(t, s)
+		members.Nodes = append(members.Nodes, Member{Name: name, Plain: limited(t, s), Roles: []string{role}})
 	}
-	f.plainWorld = plainWorld{m, opened(t, entries), names}
+	if at, message := members.check(); message != "" {
+		t.Fatal(at, message)
+	}
+	m, err := local.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	if f.Fleet, err = Open(deadline(t), m, &members, Token{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
 	return f
 }
 
@@ -89,7 +93,7 @@ func (f *farm) unharmed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range refused {
-			if text := fmt.Sprint(r); !strings.Contains(text, "object info ") {
+			if text := fmt.Sprint(r); !strings.Contains(text, "object:info ") {
 				t.Errorf("%s refused %s", n, text)
 			}
 		}
@@ -120,7 +124,7 @@ func parsed(t *testing.T, lock, guard, fault string) *scenario.Scenario {
 // Runs against servers of others, as a user who may do next to nothing, keep to
 // their prefix, leave nothing, and change nothing of the server.
 func TestPlainRuns(t *testing.T) {
-	f := newFarm(t, "n1", "n2", "n3", "n4", "n5", cluster.Resource, cluster.Tokens)
+	f := newFarm(t, RoleLock, RoleLock, RoleLock, RoleLock, RoleLock, RoleResource, RoleTokens)
 	for name, c := range map[string]struct{ lock, guard, fault string }{
 		"clock":     {"single, ttl: 1s", "fence", "clock-jump, nodes: [n1], by: 100ms, from: after w1 acquired 2"},
 		"partition": {"redlock, token: quorum, ttl: 1s", "fence-read", "partition, hosts: [w1], nodes: [n1, n2], from: after w1 acquired 2, for: 100ms"},
@@ -131,22 +135,13 @@ func TestPlainRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := parsed(t, c.lock, c.guard, c.fault)
-			loan, err := f.plains.Lend(f.nodes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := loan.Check(s); err != nil {
-				t.Fatal(err)
-			}
 			var keep history.History
 			logs := t.TempDir()
-			r := runner.Run{Name: name, World: "remote", Scenario: s, Guard: c.guard, Seed: 1, Logs: logs, Keep: &keep}
-			w := f.plainWorld
-			w.nodes = map[string]string{}
-			for _, n := range append(s.NodeNames(), cluster.Resource) {
-				w.nodes[n] = f.nodes[n]
+			r := runner.Run{Name: name, World: scenario.Remote, Scenario: s, Guard: c.guard, Seed: 1, Logs: logs, Keep: &keep}
+			if err := f.Refuses(s, r.Spec()); err != nil {
+				t.Fatal(err)
 			}
-			if err := r.Do(t.Context(), w, io.Discard); err != nil {
+			if err := r.Do(t.Context(), f, io.Discard); err != nil {
 				t.Fatal(err)
 			}
 			proved := slices.ContainsFunc(keep.Events, func(e history.Event) bool { return e.Fault != nil && e.Fault.Step == history.FaultProved })
@@ -164,7 +159,7 @@ func TestPlainRuns(t *testing.T) {
 			all[name] += n
 		}
 	}
-	for _, name := range []string{"set", "incr", "evalsha", "pexpire", "rpush", "scan", "unlink", "auth"} {
+	for _, name := range []string{"set", "incr", "evalsha", "pexpire", "rpush", "scan", "unlink"} {
 		if all[name] == 0 {
 			t.Errorf("the monitors saw no %s, only %v", name, all)
 		}
@@ -188,69 +183,79 @@ func silent(t *testing.T, dir string) {
 
 // A run that is broken off leaves nothing either.
 func TestPlainRunInterrupted(t *testing.T) {
-	f := newFarm(t, "n1", cluster.Resource)
+	f := newFarm(t, RoleLock, RoleResource)
 	ctx, cancel := context.WithCancel(t.Context())
 	s := parsed(t, "single, ttl: 5s", "none", "pause-host, hosts: [w1], from: after w1 acquired, for: 9s")
 	go func() {
-		redistest.Until(t, "the lock is held", func() bool { return len(f.servers["n1"].Keys(t.Context(), everyPrefix+"*counter").Val()) > 0 })
+		redistest.Until(t, "the lock is held", func() bool { return len(f.servers["lock0"].Keys(t.Context(), everyPrefix+"*counter").Val()) > 0 })
 		cancel()
 	}()
-	r := runner.Run{Name: "cut", World: "remote", Scenario: s, Guard: "none", Seed: 1, Logs: t.TempDir()}
-	if err := r.Do(ctx, f.plainWorld, io.Discard); err == nil {
+	r := runner.Run{Name: "cut", World: scenario.Remote, Scenario: s, Guard: "none", Seed: 1, Logs: t.TempDir()}
+	if err := r.Do(ctx, f, io.Discard); err == nil {
 		t.Error("it was not broken off")
 	}
 	f.unharmed(t)
 }
 
-// What cannot be done to a plain server is refused before a run, and by the cluster
-// itself; its neighbours are not meant.
+// What cannot be done to a plain server is refused before a run, with the place of
+// the fault. A server behind an agent is taken in its place where there is one.
 func TestPlainRefuses(t *testing.T) {
-	f := newFarm(t, "n1")
-	loan, err := f.plains.Lend(map[string]string{"n1": "the n1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = loan.Check(parsed(t, "single, ttl: 1s", "none", "crash-node, nodes: [n1], from: at 0s, for: 1s"))
-	want := "plain.yaml:9: faults[0].fault: crash-node acts on its process, and n1 is a plain server, which we did not start: the n1 (" + f.servers["n1"].Addr + ")"
+	f := newFarm(t, RoleLock, RoleResource)
+	addr := f.servers["lock0"].Addr
+	spec := func(s *scenario.Scenario) cluster.Spec { return runner.Run{Scenario: s, Guard: "none"}.Spec() }
+	crash := parsed(t, "single, ttl: 1s", "none", "crash-node, nodes: [n1], from: at 0s, for: 1s")
+	err := f.Refuses(crash, spec(crash))
+	want := "plain.yaml:9: faults[0].fault: crash-node acts on its process, and n1 is a plain server, which we did not start: lock0 (" + addr + ")"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("it says %v, expected %q", err, want)
 	}
-	if err := loan.Check(parsed(t, "single, ttl: 1s", "none", "pause-node, nodes: [resource], from: at 0s, for: 1s")); err != nil {
-		t.Error(err)
+	if _, err := f.Reserve(t.Context(), spec(crash)); !errors.Is(err, ErrLacks) {
+		t.Errorf("a run that was not to be gets nodes: %v", err)
 	}
-	jump := parsed(t, "single, ttl: 1s", "none", "clock-jump, nodes: [n1], by: 1s, from: at 0s")
-	if err := loan.Check(jump); err != nil {
-		t.Error(err)
-	}
-	loan.nodes["n1"].facts.keys = MostKeys + 1
-	if err := loan.Check(jump); err == nil || !strings.Contains(err.Error(), "1000001 keys") {
-		t.Errorf("of too many keys it says %v", err)
-	}
-	c, err := f.machine.UpWith(deadline(t), cluster.Spec{Nodes: []cluster.NodeSpec{{Name: "n1"}, {Name: "own"}}}, local.Outside{Servers: loan.Servers()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	covered := loan.Cover(c)
-	for what, do := range controls(covered) {
-		if _, err := do("n1"); err == nil || !strings.Contains(err.Error(), "which we did not start") {
-			t.Errorf("%s: %v", what, err)
-		}
-		if _, err := do("own"); err != nil && strings.Contains(err.Error(), "which we did not start") {
-			t.Errorf("%s of a node of our own: %v", what, err)
+	for _, fault := range []string{"clock-jump, nodes: [n1], by: 1s, from: at 0s", "kill-host, hosts: [w1], from: at 0s"} {
+		s := parsed(t, "single, ttl: 1s", "none", fault)
+		if err := f.Refuses(s, spec(s)); err != nil {
+			t.Error(err)
 		}
 	}
-	if err := covered.Close(); err != nil {
+	f.members = append(f.members, Member{Name: "supervised", Agent: "a:1", Roles: []string{RoleLock}})
+	if err := f.Refuses(crash, spec(crash)); err != nil {
 		t.Error(err)
 	}
-	f.unharmed(t)
-	for name := range f.monitors["n1"].keep(t) {
-		if name == "config" || name == "debug" {
-			t.Errorf("%s was sent", name)
-		}
+	placed, err := f.place(spec(crash), func(Member) bool { return true })
+	if err != nil || placed["n1"].Name != "supervised" || placed["resource"].Name != "resource1" {
+		t.Errorf("placed %v, %v", placed, err)
+	}
+	f.members = f.members[:1]
+	if err := f.Refuses(crash, spec(crash)); !errors.Is(err, ErrLacks) {
+		t.Errorf("without a resource: %v", err)
 	}
 }
 
-func controls(c Base) map[string]func(string) (string, error) {
+// The cluster itself refuses, too: nothing is sent to the server.
+func TestPlainControls(t *testing.T) {
+	f := newFarm(t, RoleLock)
+	c, err := f.Up(deadline(t), cluster.Spec{Name: "plain", Nodes: []cluster.NodeSpec{{Name: "n1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, do := range controls(c) {
+		if _, err := do("n1"); err == nil || !strings.Contains(err.Error(), "which we did not start: lock0") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	prefix := c.(*Cluster).KeyPrefix()
+	if err := f.servers["lock0"].Set(t.Context(), prefix+"counter", 1, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	f.unharmed(t)
+	f.monitors["lock0"].keep(t)
+}
+
+func controls(c runner.Cluster) map[string]func(string) (string, error) {
 	ctx := context.Background()
 	return map[string]func(string) (string, error){
 		"pause":  func(n string) (string, error) { return c.PauseNode(ctx, n) },

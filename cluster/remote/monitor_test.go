@@ -53,24 +53,45 @@ func watch(t *testing.T, s *redistest.Server) *monitor {
 	return m
 }
 
-// seen are all commands up to now, the words of each.
+// seen are all commands up to now but the test's own, the words of each.
 func (m *monitor) seen(t *testing.T) [][]string {
 	t.Helper()
 	end := fmt.Sprint("end of ", t.Name())
 	if err := m.server.Echo(t.Context(), end).Err(); err != nil {
 		t.Fatal(err)
 	}
+	own := m.own(t)
 	var list [][]string
 	redistest.Until(t, "the monitor has seen all", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		list = list[:0]
 		for _, line := range m.lines {
-			list = append(list, words(line))
+			if at := clientAddr.FindStringSubmatch(line); at == nil || !own[at[1]] {
+				list = append(list, words(line))
+			}
 		}
-		return len(list) > 0 && slices.Contains(list[len(list)-1], end)
+		return strings.Contains(m.lines[len(m.lines)-1], end)
 	})
-	return list[:len(list)-1]
+	return list
+}
+
+var clientAddr = regexp.MustCompile(`\[0 ([^\]]*)\]`)
+
+// own are the addresses of the test's connections: who else is there has logged in.
+func (m *monitor) own(t *testing.T) map[string]bool {
+	t.Helper()
+	own := map[string]bool{}
+	for line := range strings.Lines(m.server.ClientList(t.Context()).Val()) {
+		if f := strings.Fields(line); slices.Contains(f, "user=default") {
+			for _, w := range f {
+				if addr, ok := strings.CutPrefix(w, "addr="); ok {
+					own[addr] = true
+				}
+			}
+		}
+	}
+	return own
 }
 
 var quoted = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)

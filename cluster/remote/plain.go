@@ -1,20 +1,21 @@
-// Package remote has clusters whose servers are not of this machine.
 package remote
 
 import (
-	"errors"
+	"bufio"
 	"fmt"
-	"net"
+	"os"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"lockchaos/scenario"
 )
 
 // Plain is a server that this program did not start: a plain address, and no agent.
 // It says where a secret is to be found, and never the secret.
 type Plain struct {
 	// Server is host:port.
-	Server string `yaml:"server"`
+	Server string `yaml:"server,omitempty"`
 	// User and the password are those of Redis's ACL; without a user, the password is
 	// that of the user default.
 	User         string `yaml:"user,omitempty"`
@@ -28,53 +29,57 @@ type Plain struct {
 	Cert       string `yaml:"cert,omitempty"`
 	Key        string `yaml:"key,omitempty"`
 	ServerName string `yaml:"server_name,omitempty"`
-
-	// Password is refused: it is here so that the refusal does not repeat it.
-	Password string `yaml:"password,omitempty"`
 }
 
-// PlainRoles are those that a plain server can have: it keeps keys, and has nothing
+// plainRoles are those that a plain server can have: it keeps keys, and has nothing
 // to do with other nodes.
-func PlainRoles() []string { return []string{"lock", "resource", "tokens"} }
+var plainRoles = []string{RoleLock, RoleResource, RoleTokens}
 
-// Check reports the first thing that is wrong. It never repeats what may be a secret.
-func (p Plain) Check(roles []string) error {
-	for _, r := range roles {
-		if !slices.Contains(PlainRoles(), r) {
-			return fmt.Errorf("a plain server cannot have the role %q, only %s: masters, replicas and Sentinels need an agent",
-				r, strings.Join(PlainRoles(), ", "))
+// check tells what is wrong, and with which key.
+func (p Plain) check(roles []string) (key, message string) {
+	for i, r := range roles {
+		if !slices.Contains(plainRoles, r) {
+			return fmt.Sprintf("roles[%d]", i), fmt.Sprintf("%q, and a plain server can only be %s: what else there is needs an agent", r, strings.Join(plainRoles, ", "))
 		}
+	}
+	if err := checkAddress(p.Server); err != nil {
+		return "server", err.Error()
 	}
 	switch {
-	case p.Password != "":
-		return errors.New("a password does not belong in a cluster file: name an environment variable (password_env) or a file (password_file)")
-	case strings.ContainsAny(p.Server, "@/"): // redis://user:secret@host
-		return errors.New("server: expected host:port alone; the user and the password have keys of their own")
 	case p.PasswordEnv != "" && p.PasswordFile != "":
-		return errors.New("password_env and password_file exclude each other")
+		return "password_file", "there is a password_env, too: expected one of them"
 	case p.User != "" && p.PasswordEnv == "" && p.PasswordFile == "":
-		return fmt.Errorf("user %q needs a password: password_env or password_file", p.User)
+		return "user", fmt.Sprintf("%q needs a password: password_env or password_file", p.User)
 	case !p.TLS && p.CA+p.Cert+p.Key+p.ServerName != "":
-		return errors.New("ca, cert, key and server_name are for tls: true")
+		return "server", "ca, cert, key and server_name are for tls: true"
 	case (p.Cert == "") != (p.Key == ""):
-		return errors.New("cert and key go together")
+		return "tls", "cert and key go together"
 	}
-	return p.checkAddress()
+	return "", ""
 }
 
-func (p Plain) checkAddress() error {
-	host, port, err := net.SplitHostPort(p.Server)
-	if err == nil && host == "" {
-		err = errors.New("no host")
+// A secret in a cluster file is refused before the file is read as YAML, whose errors
+// show the lines around them.
+var (
+	passwordKey = regexp.MustCompile(`(?i)(^|[\s{,"'-])(password|requirepass|auth|secret)["']?\s*:`)
+	addressUser = regexp.MustCompile(`://|:[^\s"']*@`)
+)
+
+func checkSecrets(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		var n uint64
-		if n, err = strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			err = fmt.Errorf("port %q, expected 1 to 65535", port)
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		switch {
+		case passwordKey.MatchString(text):
+			return &scenario.Error{File: path, Line: n, Message: "a secret does not belong in a cluster file: name an environment variable (password_env) or a file (password_file)"}
+		case addressUser.MatchString(text):
+			return &scenario.Error{File: path, Line: n, Message: "an address is host:port alone: the user and the password have keys of their own"}
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("server %q: %w: expected host:port", p.Server, err)
-	}
-	return nil
+	return nil // what is too long for a line is no YAML of ours, and is refused there
 }

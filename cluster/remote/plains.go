@@ -26,10 +26,12 @@ const (
 	surveyLimit = 10 * time.Second // of the looks at one, at the start
 	sweepLimit  = 30 * time.Second // of the search for what runs have left
 	pageSize    = 1000             // keys that a SCAN looks at in one go
-	// MostKeys is how many keys a server may have whose TTLs are to be shifted: the
+	// mostKeys is how many keys a server may have whose TTLs are to be shifted: the
 	// script looks at them all, and nobody is served meanwhile.
-	MostKeys = 1_000_000
+	mostKeys = 1_000_000
 )
+
+const tooMany = "clock-jump is not done to it, as a script would look at them all, and nobody be served meanwhile"
 
 // Plains are plain servers that have been looked at. All keys that a run writes to
 // them have a prefix of its own, and are deleted at its end.
@@ -105,23 +107,22 @@ func (p *Plains) nextPrefix() string {
 	return fmt.Sprintf("%s%d}:", p.session, p.runs)
 }
 
-// Describe says of each server what it is.
-func (p *Plains) Describe() []string {
-	var list []string
-	for _, s := range p.servers {
-		policy := ""
-		if s.facts.policy != "" {
-			policy = ", maxmemory-policy " + s.facts.policy
-		}
-		list = append(list, fmt.Sprintf("%s: %s %s at %s%s", s.name, s.facts.kind, s.facts.version, s.plain.Server, policy))
+// describe says what a server is.
+func (s *plainServer) describe() string {
+	policy := ""
+	if s.facts.policy != "" {
+		policy = ", maxmemory-policy " + s.facts.policy
 	}
-	return list
+	return fmt.Sprintf("%s %s%s, not started by this program", s.facts.kind, s.facts.version, policy)
 }
 
-// Warnings are about what may look like a fault, and is none of ours.
-func (p *Plains) Warnings() []string {
+// warnings are about what may look like a fault, and is none of ours.
+func (p *Plains) warnings() []string {
 	var list []string
 	for _, s := range p.servers {
+		if s.facts.keys > mostKeys {
+			list = append(list, fmt.Sprintf("%s has %d keys: %s", s, s.facts.keys, tooMany))
+		}
 		if policy := s.facts.policy; policy != "" && policy != "noeviction" {
 			list = append(list, fmt.Sprintf("%s has the maxmemory-policy %s: where its memory is full, it forgets locks and counters by itself", s, policy))
 		}
@@ -183,9 +184,16 @@ func (s *plainServer) sweep(ctx context.Context, prefix string) error {
 
 // jump shifts the TTLs under a prefix.
 func (s *plainServer) jump(ctx context.Context, prefix string, by time.Duration) (string, error) {
-	conn, err := s.dial.Dial(ctx)
+	n, err := s.client.DBSize(ctx).Result()
+	if err == nil && n > mostKeys {
+		err = fmt.Errorf("%d keys: %s", n, tooMany)
+	}
+	var conn net.Conn
+	if err == nil {
+		conn, err = s.dial.Dial(ctx)
+	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", s, err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
@@ -193,8 +201,8 @@ func (s *plainServer) jump(ctx context.Context, prefix string, by time.Duration)
 	return local.ShiftTTLs(conn, prefix, by)
 }
 
-// server is the node as a machine's cluster takes it.
-func (s *plainServer) server() local.Server {
+// outside is the node as a machine's cluster takes it.
+func (s *plainServer) outside() local.Server {
 	return local.Server{
 		Dial:  func(ctx context.Context) (net.Conn, error) { return s.dial.Dial(ctx) },
 		RunID: func() string { return "" }, // no failover is to be proved

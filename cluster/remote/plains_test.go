@@ -50,16 +50,15 @@ func TestSurvey(t *testing.T) {
 		says  string
 		warns int
 	}{
-		"everything":     {Plain{Server: s.Addr}, " at " + s.Addr + ", maxmemory-policy allkeys-lru", 1},
-		"a limited user": {limited(t, s), " at " + s.Addr, 0},
+		"everything":     {Plain{Server: s.Addr}, ", maxmemory-policy allkeys-lru, not started by this program", 1},
+		"a limited user": {limited(t, s), ", not started by this program", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := opened(t, map[string]Plain{"lock1": c.plain})
-			says := p.Describe()
-			if len(says) != 1 || !strings.HasPrefix(says[0], "lock1: redis ") || !strings.HasSuffix(says[0], c.says) || strings.Contains(says[0], hush) {
+			if says := p.servers[0].describe(); !strings.HasPrefix(says, "redis ") || !strings.HasSuffix(says, c.says) {
 				t.Errorf("it says %q", says)
 			}
-			if w := p.Warnings(); len(w) != c.warns {
+			if w := p.warnings(); len(w) != c.warns {
 				t.Errorf("warnings %q", w)
 			}
 			if keys := s.Keys(t.Context(), "*").Val(); len(keys) != 1 {
@@ -146,20 +145,14 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	p := opened(t, map[string]Plain{"n": limited(t, s)})
-	loan, err := p.Lend(map[string]string{"n1": "n"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := p.Lend(map[string]string{"n1": "n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	members := map[string]Member{"n1": {Name: "n", Plain: p.servers[0].plain}}
+	loan, other := p.lend(members), p.lend(members)
 	const many = 5000
 	pipe := s.Pipeline()
 	for i := range many {
 		pipe.Set(t.Context(), fmt.Sprint("other:", i), i, 0)
-		pipe.Set(t.Context(), fmt.Sprint(loan.Prefix(), i), i, 0)
-		pipe.Set(t.Context(), fmt.Sprint(other.Prefix(), i), i, 0)
+		pipe.Set(t.Context(), fmt.Sprint(loan.prefix, i), i, 0)
+		pipe.Set(t.Context(), fmt.Sprint(other.prefix, i), i, 0)
 	}
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
@@ -170,7 +163,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%s: %d keys, expected %d", what, n, want)
 		}
 	}
-	if err := loan.Return(); err != nil {
+	if err := loan.giveBack(); err != nil {
 		t.Error(err)
 	}
 	left("after one run", 2*many)
@@ -179,7 +172,7 @@ func TestSweep(t *testing.T) {
 	}
 	left("after all", many)
 	s.Kill()
-	if err := loan.Return(); err == nil || !strings.Contains(err.Error(), "may be left") {
+	if err := loan.giveBack(); err == nil || !strings.Contains(err.Error(), "may be left") {
 		t.Errorf("without a server: %v", err)
 	}
 }
