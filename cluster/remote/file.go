@@ -70,6 +70,17 @@ func ParseMembers(flags []string) (*Members, error) {
 	return m, nil
 }
 
+// Plain lists the plain servers among the members, with their addresses.
+func (m *Members) Plain() []string {
+	var list []string
+	for _, n := range m.Nodes {
+		if n.isPlain() {
+			list = append(list, fmt.Sprintf("%s (%s)", n.Name, n.Server))
+		}
+	}
+	return list
+}
+
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,62}$`)
 
 // check tells what is wrong, and where.

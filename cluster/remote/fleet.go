@@ -23,7 +23,7 @@ type Fleet struct {
 	members []Member
 	token   Token
 	health  map[string]Health // by member
-	plains  *Plains
+	plains  *plainServers
 
 	mu    sync.Mutex
 	taken map[string]bool
@@ -52,7 +52,7 @@ func (f *Fleet) openPlains(ctx context.Context) (err error) {
 			entries[m.Name] = m.Plain
 		}
 	}
-	if f.plains, err = OpenPlains(ctx, entries); err != nil {
+	if f.plains, err = openPlainServers(ctx, entries); err != nil {
 		return err
 	}
 	for _, s := range f.plains.servers {
@@ -120,29 +120,36 @@ func (f *Fleet) Told(what func(Health) string) string {
 // Refuses says why a scenario, whose spec the fleet has nodes for, cannot run on
 // them: what it does to servers cannot be done to plain ones. The error names the fault.
 func (f *Fleet) Refuses(s *scenario.Scenario, spec cluster.Spec) error {
-	if f.Lacks(spec) == nil {
+	if _, err := f.place(spec, all); err == nil {
 		return nil
 	}
-	own := map[string]bool{}
-	spec.Nodes = slices.Clone(spec.Nodes)
-	for i, n := range spec.Nodes {
-		own[n.Name], spec.Nodes[i].Own = n.Own, false
-	}
-	placed, err := f.place(spec, func(Member) bool { return true })
+	placed, err := f.place(anybodys(spec), all)
 	if err != nil {
 		return err
 	}
 	return s.CheckBorrowed(func(node string) string {
-		if m := placed[node]; own[node] && m.isPlain() {
+		if m := placed[node]; m.isPlain() {
 			return fmt.Sprintf("a plain server, which we did not start: %s (%s)", m.Name, m.Server)
 		}
 		return ""
 	})
 }
 
-// Lacks says what a spec needs that no member can be, even if all are free.
+func all(Member) bool { return true }
+
+// anybodys is a spec whose nodes may be plain servers, whatever is done to them.
+func anybodys(spec cluster.Spec) cluster.Spec {
+	spec.Nodes = slices.Clone(spec.Nodes)
+	for i := range spec.Nodes {
+		spec.Nodes[i].Own = false
+	}
+	return spec
+}
+
+// Lacks says what a spec needs that no member can be, even if all are free, and
+// whatever is done to them: see Refuses.
 func (f *Fleet) Lacks(spec cluster.Spec) error {
-	_, err := f.place(spec, func(Member) bool { return true })
+	_, err := f.place(anybodys(spec), all)
 	return err
 }
 
@@ -213,7 +220,7 @@ type Placement struct {
 
 // Reserve waits until members are free for all nodes of a spec, and takes them.
 func (f *Fleet) Reserve(ctx context.Context, spec cluster.Spec) (*Placement, error) {
-	if err := f.Lacks(spec); err != nil {
+	if _, err := f.place(spec, all); err != nil {
 		return nil, err
 	}
 	for {

@@ -4,13 +4,13 @@ import "lockchaos/cluster/local"
 
 // loan is the use of plain servers for one run. Without any it does nothing.
 type loan struct {
-	plains *Plains
+	plains *plainServers
 	nodes  map[string]*plainServer // by node of the run
 	prefix string                  // of all keys of the run; empty where nothing is lent
 }
 
 // lend hands out the plain servers that are among the members of a run, by node.
-func (p *Plains) lend(members map[string]Member) *loan {
+func (p *plainServers) lend(members map[string]Member) *loan {
 	l := &loan{plains: p, nodes: map[string]*plainServer{}}
 	for node, m := range members {
 		for _, s := range p.servers {

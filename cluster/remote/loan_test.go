@@ -222,7 +222,7 @@ func TestPlainRefuses(t *testing.T) {
 	if err := f.Refuses(crash, spec(crash)); err != nil {
 		t.Error(err)
 	}
-	placed, err := f.place(spec(crash), func(Member) bool { return true })
+	placed, err := f.place(spec(crash), all)
 	if err != nil || placed["n1"].Name != "supervised" || placed["resource"].Name != "resource1" {
 		t.Errorf("placed %v, %v", placed, err)
 	}

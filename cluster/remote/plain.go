@@ -62,6 +62,7 @@ func (p Plain) check(roles []string) (key, message string) {
 // show the lines around them.
 var (
 	passwordKey = regexp.MustCompile(`(?i)(^|[\s{,"'-])(password|requirepass|auth|secret)["']?\s*:`)
+	comment     = regexp.MustCompile(`(^|\s)#.*`)
 	addressUser = regexp.MustCompile(`://|:[^\s"']*@`)
 )
 
@@ -73,7 +74,7 @@ func checkSecrets(path string) error {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
-		text, _, _ := strings.Cut(lines.Text(), "#")
+		text := comment.ReplaceAllString(lines.Text(), "")
 		switch {
 		case passwordKey.MatchString(text):
 			return &scenario.Error{File: path, Line: n, Message: "a secret does not belong in a cluster file: name an environment variable (password_env) or a file (password_file)"}

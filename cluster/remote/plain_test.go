@@ -27,6 +27,8 @@ func TestReadPlainMembers(t *testing.T) {
 		"twice":              {"nodes:\n  - {name: a, server: \"h:1\", roles: [lock]}\n  - {name: b, server: \"h:1\", roles: [lock]}", ":3: nodes[1].server: h:1 is that of a"},
 		"a URL":              {"nodes:\n  - {name: a, server: \"redis://u:" + hush + "@h:1\", roles: [lock]}", ":2: an address is host:port alone"},
 		"user@host":          {"nodes:\n  - {name: a, server: \"u:" + hush + "@h:1\", roles: [lock]}", ":2: an address is host:port alone"},
+		"user#1@host":        {"nodes:\n  - {name: a, server: \"u:#" + hush + "@h:1\", roles: [lock]}", ":2: an address is host:port alone"},
+		"a comment":          {"# password: of https://u@redis.example\nnodes: [{name: a, server: \"h:1\", roles: [lock]}] # password: x", ""},
 		"a password":         {"nodes:\n  - {name: a, server: \"h:1\", password: " + hush + ", roles: [lock]}", ":2: a secret does not belong in a cluster file"},
 		"a password, too":    {"nodes:\n  - name: a\n    \"password\": " + hush, ":3: a secret does not belong in a cluster file"},
 		"a password in JSON": {`{"nodes":[{"name":"a","password":"` + hush + `"}]}`, ":1: a secret does not belong in a cluster file"},

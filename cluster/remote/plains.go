@@ -26,16 +26,13 @@ const (
 	surveyLimit = 10 * time.Second // of the looks at one, at the start
 	sweepLimit  = 30 * time.Second // of the search for what runs have left
 	pageSize    = 1000             // keys that a SCAN looks at in one go
-	// mostKeys is how many keys a server may have whose TTLs are to be shifted: the
-	// script looks at them all, and nobody is served meanwhile.
-	mostKeys = 1_000_000
+	// manyKeys take so long to look through that a lease may end meanwhile.
+	manyKeys = 100_000
 )
 
-const tooMany = "clock-jump is not done to it, as a script would look at them all, and nobody be served meanwhile"
-
-// Plains are plain servers that have been looked at. All keys that a run writes to
+// plainServers are plain servers that have been looked at. All keys that a run writes to
 // them have a prefix of its own, and are deleted at its end.
-type Plains struct {
+type plainServers struct {
 	session string // the prefixes of all runs begin with it
 	servers []*plainServer
 
@@ -54,14 +51,14 @@ type plainServer struct {
 
 func (s *plainServer) String() string { return fmt.Sprintf("%s (%s)", s.name, s.plain.Server) }
 
-// OpenPlains looks at plain servers by the names of their entries, which are
+// openPlainServers looks at plain servers by the names of their entries, which are
 // checked. A server that is not fit for runs is an *UnfitError.
-func OpenPlains(ctx context.Context, entries map[string]Plain) (*Plains, error) {
+func openPlainServers(ctx context.Context, entries map[string]Plain) (*plainServers, error) {
 	id := make([]byte, 4)
 	if _, err := rand.Read(id); err != nil {
 		return nil, err
 	}
-	p := &Plains{session: fmt.Sprintf("%s{%s-%s-", everyPrefix, time.Now().UTC().Format("20060102T150405"), hex.EncodeToString(id))}
+	p := &plainServers{session: fmt.Sprintf("%s{%s-%s-", everyPrefix, time.Now().UTC().Format("20060102T150405"), hex.EncodeToString(id))}
 	for name, plain := range entries {
 		d, err := plain.dialer()
 		if err != nil {
@@ -80,7 +77,7 @@ func OpenPlains(ctx context.Context, entries map[string]Plain) (*Plains, error) 
 }
 
 // look surveys all servers, and writes to each under a prefix of this purpose.
-func (p *Plains) look(ctx context.Context) error {
+func (p *plainServers) look(ctx context.Context) error {
 	prefix := p.nextPrefix()
 	ctx, cancel := context.WithTimeoutCause(ctx, surveyLimit, fmt.Errorf("the plain servers have not answered all questions within %s", surveyLimit))
 	defer cancel()
@@ -100,7 +97,7 @@ func (p *Plains) look(ctx context.Context) error {
 
 // nextPrefix has the time in it, so that what was left by a program that was killed
 // can be told from what is in use. The braces keep the keys of a run together.
-func (p *Plains) nextPrefix() string {
+func (p *plainServers) nextPrefix() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs++
@@ -117,11 +114,11 @@ func (s *plainServer) describe() string {
 }
 
 // warnings are about what may look like a fault, and is none of ours.
-func (p *Plains) warnings() []string {
+func (p *plainServers) warnings() []string {
 	var list []string
 	for _, s := range p.servers {
-		if s.facts.keys > mostKeys {
-			list = append(list, fmt.Sprintf("%s has %d keys: %s", s, s.facts.keys, tooMany))
+		if s.facts.keys > manyKeys {
+			list = append(list, fmt.Sprintf("%s has %d keys, among which those of a run are looked for: a clock-jump may come too late for a short lease", s, s.facts.keys))
 		}
 		if policy := s.facts.policy; policy != "" && policy != "noeviction" {
 			list = append(list, fmt.Sprintf("%s has the maxmemory-policy %s: where its memory is full, it forgets locks and counters by itself", s, policy))
@@ -131,7 +128,7 @@ func (p *Plains) warnings() []string {
 }
 
 // Close deletes what runs may still have left, and says where it cannot.
-func (p *Plains) Close() error {
+func (p *plainServers) Close() error {
 	err := p.sweep(p.session, slices.DeleteFunc(slices.Clone(p.servers), func(s *plainServer) bool { return !s.wrote }))
 	for _, s := range p.servers {
 		_ = s.client.Close() // it only closes connections
@@ -141,7 +138,7 @@ func (p *Plains) Close() error {
 
 // sweep deletes all keys under a prefix. It does so whatever has become of the run,
 // so it takes no context.
-func (p *Plains) sweep(prefix string, servers []*plainServer) error {
+func (p *plainServers) sweep(prefix string, servers []*plainServer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepLimit)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -160,45 +157,54 @@ func (p *Plains) sweep(prefix string, servers []*plainServer) error {
 // sweep goes over the keys until it finds none: a request that was under way when
 // its connection was closed may still be done.
 func (s *plainServer) sweep(ctx context.Context, prefix string) error {
-	for {
-		found := 0
-		scan := s.client.Scan(ctx, 0, cluster.Under(prefix), pageSize)
-		for {
-			keys, next, err := scan.Result()
-			if err == nil && len(keys) > 0 {
-				err = s.client.Unlink(ctx, keys...).Err()
-			}
-			if err != nil {
-				return err
-			}
-			if found += len(keys); next == 0 {
-				break
-			}
-			scan = s.client.Scan(ctx, next, cluster.Under(prefix), pageSize)
+	for found := true; found; {
+		found = false
+		err := s.pages(ctx, prefix, func(keys []string) error {
+			found = true
+			return s.client.Unlink(ctx, keys...).Err()
+		})
+		if err != nil {
+			return err
 		}
-		if found == 0 {
-			return nil
+	}
+	return nil
+}
+
+// pages looks for the keys under a prefix, some at a time: others are served in between.
+func (s *plainServer) pages(ctx context.Context, prefix string, do func(keys []string) error) error {
+	for cursor := uint64(0); ; {
+		keys, next, err := s.client.Scan(ctx, cursor, cluster.Under(prefix), pageSize).Result()
+		if err == nil && len(keys) > 0 {
+			err = do(keys)
+		}
+		if cursor = next; err != nil || cursor == 0 {
+			return err
 		}
 	}
 }
 
 // jump shifts the TTLs under a prefix.
 func (s *plainServer) jump(ctx context.Context, prefix string, by time.Duration) (string, error) {
-	n, err := s.client.DBSize(ctx).Result()
-	if err == nil && n > mostKeys {
-		err = fmt.Errorf("%d keys: %s", n, tooMany)
+	var all []string
+	err := s.pages(ctx, prefix, func(keys []string) error {
+		all = append(all, keys...)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", s, err)
 	}
-	var conn net.Conn
-	if err == nil {
-		conn, err = s.dial.Dial(ctx)
-	}
+	conn, err := s.dial.Dial(ctx)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", s, err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
 	defer stop()
-	return local.ShiftTTLs(conn, prefix, by)
+	proof, err := local.ShiftTTLs(conn, all, by)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s, err)
+	}
+	return proof, err
 }
 
 // outside is the node as a machine's cluster takes it.

@@ -27,9 +27,9 @@ func limited(t *testing.T, s *redistest.Server) Plain {
 	return Plain{Server: s.Addr, User: "app", PasswordFile: file}
 }
 
-func opened(t *testing.T, entries map[string]Plain) *Plains {
+func opened(t *testing.T, entries map[string]Plain) *plainServers {
 	t.Helper()
-	p, err := OpenPlains(deadline(t), entries)
+	p, err := openPlainServers(deadline(t), entries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestUnfit(t *testing.T) {
 		"TLS, which it isn't": {map[string]Plain{"n": {Server: one.Addr, TLS: true}}, "TLS with", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := OpenPlains(deadline(t), c.entries)
+			_, err := openPlainServers(deadline(t), c.entries)
 			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), hush) {
 				t.Errorf("it says %v, expected %q", err, c.says)
 			}
@@ -122,7 +122,7 @@ func TestUnfit(t *testing.T) {
 func TestUnfitSentinel(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinel(t)
-	_, err := OpenPlains(deadline(t), map[string]Plain{"n": {Server: s.Addr}})
+	_, err := openPlainServers(deadline(t), map[string]Plain{"n": {Server: s.Addr}})
 	var u *UnfitError
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "it is a Sentinel") {
 		t.Errorf("it says %v", err)
