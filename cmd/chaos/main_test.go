@@ -98,10 +98,10 @@ func (c *chaos) alone(t *testing.T) {
 	}
 }
 
-// eventually polls for a condition, for up to five seconds.
+// eventually polls for a condition, for far longer than it should take.
 func eventually(t *testing.T, ok func() bool) bool {
 	t.Helper()
-	deadline := time.After(5 * time.Second)
+	deadline := time.After(20 * time.Second)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

@@ -48,8 +48,8 @@ func nodeCommand() *cobra.Command {
 				return harness(err)
 			}
 			defer machine.Close()
-			agent := remote.NewAgent(ctx, machine, token, results.Commit)
-			if err := agent.Serve(ctx, listen, func(addr string) { slog.Info("listening", "addr", addr) }); err != nil {
+			said := func(addr string) { fmt.Fprintln(cmd.OutOrStdout(), "listening on", addr) }
+			if err := remote.NewAgent(ctx, machine, token, results.Commit).Serve(ctx, listen, said); err != nil {
 				return harness(err)
 			}
 			return nil
