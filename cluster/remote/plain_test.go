@@ -3,6 +3,7 @@ package remote
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -51,5 +52,23 @@ func TestReadPlainMembers(t *testing.T) {
 				t.Errorf("it repeats a secret: %v", err)
 			}
 		})
+	}
+}
+
+// docs/remote.md explains each key, and the user that the tests have.
+func TestPlainDocs(t *testing.T) {
+	b, err := os.ReadFile("../../docs/remote.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	for f := range reflect.TypeFor[Plain]().Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if !strings.Contains(page, "`"+key+"`") {
+			t.Errorf("it says nothing of %s", key)
+		}
+	}
+	if rules := strings.Join(rights, " "); !strings.Contains(page, rules) {
+		t.Errorf("it does not name the rights %s", rules)
 	}
 }

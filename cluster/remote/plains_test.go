@@ -12,11 +12,17 @@ import (
 	"lockchaos/internal/redistest"
 )
 
+// rights are those of a user who may do what runs need, and next to nothing else.
+var rights = []string{"resetkeys", "~lockchaos:*", "+@all", "-@dangerous", "-@admin"}
+
 // limited makes a user who may do nothing outside lockchaos:*, and nothing that is
 // dangerous or an administrator's, and returns the server as that user sees it.
 func limited(t *testing.T, s *redistest.Server) Plain {
 	t.Helper()
-	rules := []any{"ACL", "SETUSER", "app", "on", ">" + hush, "resetkeys", "~lockchaos:*", "+@all", "-@dangerous", "-@admin"}
+	rules := []any{"ACL", "SETUSER", "app", "on", ">" + hush}
+	for _, r := range rights {
+		rules = append(rules, r)
+	}
 	if err := s.Do(t.Context(), rules...).Err(); err != nil {
 		t.Fatal(err)
 	}
