@@ -19,17 +19,18 @@ RACY := ./history ./faults ./host ./workloads ./cluster/... ./runner ./serve/pla
 # But not again the whole catalogue: that takes minutes, and its parts are among the rest.
 WHOLE := ^(TestWorldsAgree|TestDeterminism|TestDifferential.*)$$
 
-# test installs what is missing and runs every test. The manifests for Kubernetes are a
-# module of their own, so that nobody else needs what its tests need. They ask the
-# program, too, which no cache of theirs knows of; check vets them.
+# test installs what is missing and runs every test. The first time, the images of
+# compose/ are made, which takes minutes. The manifests for Kubernetes are a module of
+# their own, so that nobody else needs what its tests need. They ask the program, too,
+# which no cache of theirs knows of; check vets them.
 test: deps-test
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 	$(GO) test -race -skip '$(WHOLE)' $(RACY)
 	cd kubernetes && $(GO) test -count=1 -vet=off ./...
 
 # race runs every test with the race detector.
 race: deps-test
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 30m ./...
 
 # check is what must pass before a commit.
 check:

@@ -67,7 +67,7 @@ func (c *Change) changed() bool {
 
 // kinds are the kinds of findings in all trials of a cell.
 func (c *Cell) kinds() []string {
-	var all []string
+	all := slices.Clone(c.found)
 	for _, t := range c.Runs {
 		if t.Verdict == nil {
 			continue

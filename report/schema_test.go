@@ -13,7 +13,7 @@ import (
 func schema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
-	for _, file := range []string{"verdict.schema.json", "report.schema.json"} {
+	for _, file := range []string{"verdict.schema.json", "report.schema.json", "sweep.schema.json"} {
 		doc, err := jsonschema.SchemeURLLoader{"file": jsonschema.FileLoader{}}.Load("file://" + abs(t, "../docs/"+file))
 		if err != nil {
 			t.Fatal(err)

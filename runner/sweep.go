@@ -5,9 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"lockchaos/checker"
 	"lockchaos/history"
@@ -104,87 +101,6 @@ func seedFindings(v *checker.Verdict) []SeedFinding {
 		all[i].Contained = all[i].Contained && f.Contained
 	}
 	return all
-}
-
-// Tally gathers the seeds of a sweep by kind of finding.
-type Tally struct {
-	Seeds, Safe, Violated, Inconclusive, Failed int
-	Simulated                                   float64 // seconds of virtual time
-	Grants                                      int
-	Kinds                                       map[string]*KindTally
-	// Unstable are seeds that did not give the same history twice.
-	Unstable []Seed
-	// FirstFailed and FirstInconclusive are the lowest such seeds.
-	FirstFailed, FirstInconclusive *Seed
-}
-
-// KindTally is one kind of finding in a sweep.
-type KindTally struct {
-	Kind      string
-	Contained bool
-	Seeds     int
-	First     Seed // the lowest seed that has it
-	Words     string
-}
-
-// Add counts one seed.
-func (t *Tally) Add(s Seed) {
-	t.Seeds++
-	t.Simulated += s.Simulated
-	t.Grants += s.Grants
-	switch {
-	case s.Error != "":
-		t.Failed++
-		t.FirstFailed = lower(t.FirstFailed, s)
-	case s.Outcome == checker.Violated:
-		t.Violated++
-	case s.Outcome == checker.Inconclusive:
-		t.Inconclusive++
-		t.FirstInconclusive = lower(t.FirstInconclusive, s)
-	default:
-		t.Safe++
-	}
-	if s.Unstable != "" {
-		t.Unstable = append(t.Unstable, s)
-	}
-	if t.Kinds == nil {
-		t.Kinds = map[string]*KindTally{}
-	}
-	for _, f := range s.Findings {
-		k, ok := t.Kinds[f.Kind]
-		if !ok {
-			k = &KindTally{Kind: f.Kind, Contained: true, First: s, Words: f.Words}
-			t.Kinds[f.Kind] = k
-		}
-		k.Seeds++
-		k.Contained = k.Contained && f.Contained
-		if s.Seed < k.First.Seed {
-			k.First, k.Words = s, f.Words
-		}
-	}
-}
-
-// Unexpected says what a sweep has found that its scenario does not expect.
-func (t *Tally) Unexpected(e scenario.Expect) []string {
-	var all []string
-	for _, kind := range slices.Sorted(maps.Keys(t.Kinds)) {
-		k := t.Kinds[kind]
-		id, _, _ := strings.Cut(kind, "/")
-		if slices.Contains(e.Never, id) || slices.Contains(e.Never, kind) {
-			all = append(all, fmt.Sprintf("%s was found, first in seed %d, and never must be", kind, k.First.Seed))
-		}
-	}
-	if e.Outcome == string(checker.Safe) && t.Violated > 0 {
-		all = append(all, fmt.Sprintf("%d of %d seeds are violated, expected safe", t.Violated, t.Seeds))
-	}
-	return all
-}
-
-func lower(a *Seed, b Seed) *Seed {
-	if a == nil || b.Seed < a.Seed {
-		return &b
-	}
-	return a
 }
 
 // String names a seed for a reader.

@@ -32,6 +32,9 @@ func (s *server) guarded(next http.Handler) http.Handler {
 		switch {
 		case !s.known(r.Host):
 			refuse(w, http.StatusForbidden, errors.New("this server is not called so: use its address, or name the host with --host"))
+		case !s.Token.Admits(r):
+			h.Set("WWW-Authenticate", `Basic realm="lockchaos: the token is the password", charset="UTF-8"`)
+			refuse(w, http.StatusUnauthorized, errors.New("the token is missing or wrong: it is the password, with any name"))
 		case foreign(r):
 			refuse(w, http.StatusForbidden, errors.New("pages of other sites may not load anything from here"))
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:

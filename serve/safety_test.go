@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bufio"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"lockchaos/internal/secret"
 	"lockchaos/results"
 	"lockchaos/serve"
 )
 
-// secret is what no page may show.
-const secret = "the-secret-of-this-machine"
+// hiddenText is what no page may show.
+const hiddenText = "the-secret-of-this-machine"
 
 // request sends a request line just as it stands, and reads the answer.
 func request(t *testing.T, s *httptest.Server, target, host string, header ...string) (int, http.Header, string) {
@@ -64,7 +66,7 @@ func TestPathTricks(t *testing.T) {
 		filepath.Join(outside, "secret.txt"), filepath.Join(outside, "manifest.json"), filepath.Join(outside, "history.jsonl"),
 		filepath.Join(root, "history.jsonl.bak"), filepath.Join(root, batch, ".hidden"), filepath.Join(run, "notes.txt"), filepath.Join(run, "logs", "w1.log"),
 	} {
-		write(t, file, secret)
+		write(t, file, hiddenText)
 	}
 	for link, to := range map[string]string{
 		filepath.Join(root, "out"):                          outside,
@@ -93,9 +95,9 @@ func TestPathTricks(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(linked, results.ManifestFile), string(manifest))
-	write(t, filepath.Join(outside, results.VerdictFile), `{"error": "`+secret+`"}`)
+	write(t, filepath.Join(outside, results.VerdictFile), `{"error": "`+hiddenText+`"}`)
 	s := server(t, root)
-	if _, _, body := request(t, s, "/runs/"+batch+"/linked-run/", here); strings.Contains(body, secret) || !strings.Contains(body, "verdict.json is not a file that can be read") {
+	if _, _, body := request(t, s, "/runs/"+batch+"/linked-run/", here); strings.Contains(body, hiddenText) || !strings.Contains(body, "verdict.json is not a file that can be read") {
 		t.Error("a verdict that is a link to elsewhere is read")
 	}
 	rel, err := filepath.Rel(root, run)
@@ -105,7 +107,7 @@ func TestPathTricks(t *testing.T) {
 	if code, _, body := request(t, s, "/runs/"+rel+"/history.jsonl", here); code != 200 || !strings.Contains(body, `"acquire"`) {
 		t.Fatalf("the history of a run: %d, %.80s", code, body)
 	}
-	if code, _, body := request(t, s, "/runs/"+rel+"/", here); code != 200 || strings.Contains(body, secret) {
+	if code, _, body := request(t, s, "/runs/"+rel+"/", here); code != 200 || strings.Contains(body, hiddenText) {
 		t.Errorf("the page of the run with a link in it: %d", code)
 	}
 	for _, path := range []string{
@@ -120,7 +122,7 @@ func TestPathTricks(t *testing.T) {
 		"/static/../secret.txt", "/static/%2e%2e/serve.go", "/static/index.tmpl", "/" + strings.Repeat("a/", 4000), "/runs/" + strings.Repeat("a/", 3000),
 	} {
 		code, header, body := request(t, s, path, here)
-		if strings.Contains(body, secret) || strings.Contains(body, "root:") {
+		if strings.Contains(body, hiddenText) || strings.Contains(body, "root:") {
 			t.Errorf("%.80s shows the secret", path)
 		}
 		where := header.Get("Location")
@@ -153,6 +155,24 @@ func TestHosts(t *testing.T) {
 			t.Errorf("host %q, public %v: %d, expected %d", c.host, c.public, code, c.code)
 		}
 		s.Close()
+	}
+}
+
+// With a token nothing is told to who does not have it.
+func TestLogin(t *testing.T) {
+	s := httptest.NewServer(serve.New(serve.Options{Root: t.TempDir(), Token: secret.New("0123456789abcdef")}))
+	defer s.Close()
+	for _, path := range []string{"/", "/trend", "/runs/x/", "/playground", "/playground/result", "/static/style.css", "/favicon.ico", "POST /"} {
+		code, header, _ := request(t, s, path, here)
+		if code != http.StatusUnauthorized || !strings.HasPrefix(header.Get("WWW-Authenticate"), "Basic ") {
+			t.Errorf("%s without the token: %d", path, code)
+		}
+		if code, _, _ := request(t, s, path, here, "Authorization: Bearer 0123456789abcdeg"); code != http.StatusUnauthorized {
+			t.Errorf("%s with another token: %d", path, code)
+		}
+	}
+	if code, _, body := request(t, s, "/", here, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("me:0123456789abcdef"))); code != http.StatusOK || !strings.Contains(body, "No runs here yet") {
+		t.Errorf("with the token: %d %s", code, body)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"lockchaos/internal/secret"
 	"lockchaos/report"
 	"lockchaos/report/page"
 	"lockchaos/results"
@@ -58,6 +59,9 @@ type Options struct {
 	Hosts []string
 	// Public allows calls by other addresses than those of loopback.
 	Public bool
+	// Token, where there is one, must be given by every caller: a browser asks its
+	// reader for it as a password, with any name.
+	Token secret.Token
 	// Simulator runs the playground.
 	Simulator Simulator
 	// Machine is what the playground says that it ran on.

@@ -17,12 +17,13 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/internal/secret"
 )
 
 // Agent supervises one node for whoever holds the token.
 type Agent struct {
 	machine *local.Machine
-	token   Token
+	token   secret.Token
 	health  Health
 
 	changing sync.Mutex // over the start and the end of a node
@@ -40,7 +41,7 @@ type session struct {
 }
 
 // NewAgent makes an agent of a machine.
-func NewAgent(ctx context.Context, m *local.Machine, t Token, commit string) *Agent {
+func NewAgent(ctx context.Context, m *local.Machine, t secret.Token, commit string) *Agent {
 	a := &Agent{machine: m, token: t}
 	a.health = Health{Version: wireVersion, Commit: commit, Clocks: m.Clocks()}
 	a.health.Redis, _ = m.Version(ctx) // an agent may be there for either of them
@@ -97,7 +98,7 @@ func (a *Agent) handler(ctx context.Context) http.Handler {
 	mux.HandleFunc("POST "+pathLink+"{peer}/{do}", a.withSession(a.controlLink))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !a.token.admits(r.Header):
+		case !a.token.Admits(r):
 			refuse(w, http.StatusUnauthorized, errors.New("the token is missing or wrong"))
 		case r.Header.Get(headerVersion) != wireVersion:
 			refuse(w, http.StatusBadRequest, fmt.Errorf("version %q is spoken, and here %q: use one version of chaos on all machines",

@@ -13,6 +13,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/internal/secret"
 )
 
 func deadline(t *testing.T) context.Context {
@@ -36,7 +37,9 @@ func machine(t *testing.T) *local.Machine {
 	return m
 }
 
-var token = Token{"a-token-for-tests-only"}
+const testToken = "a-token-for-tests-only"
+
+var token = secret.New(testToken)
 
 // agent starts one and returns where it listens, and how it is ended.
 func agent(t *testing.T) (addr string, end func()) {
@@ -203,7 +206,7 @@ func TestAdmission(t *testing.T) {
 	addr, _ := agent(t)
 	for _, path := range []string{pathHealth, pathSession, pathTunnel, pathNode, pathLog, pathControl + doCrash, pathLink + "n1/" + doApply, "/", "/v2"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
-			for _, t2 := range []Token{{}, {"another-token-for-tests"}, {token.secret + "x"}, {token.secret[1:]}} {
+			for _, t2 := range []secret.Token{{}, secret.New("another-token-for-tests"), secret.New(testToken + "x"), secret.New(testToken[1:])} {
 				if got := status(t, method, addr, path, t2, wireVersion); got != http.StatusUnauthorized {
 					t.Errorf("%s %s with a wrong token: %d", method, path, got)
 				}
@@ -215,7 +218,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-func status(t *testing.T, method, addr, path string, tok Token, version string) int {
+func status(t *testing.T, method, addr, path string, tok secret.Token, version string) int {
 	t.Helper()
 	r, err := head(deadline(t), method, addr, path, tok, nil)
 	if err != nil {

@@ -13,12 +13,14 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"lockchaos/internal/secret"
 )
 
 // client is the runner's end of an agent that it holds.
 type client struct {
 	name, addr string // of the agent
-	token      Token
+	token      secret.Token
 	http       *http.Client
 	session    string
 	conn       net.Conn // the hold
@@ -42,18 +44,18 @@ func newHTTP() *http.Client {
 }
 
 // head makes a request of an agent.
-func head(ctx context.Context, method, addr, path string, t Token, body io.Reader) (*http.Request, error) {
+func head(ctx context.Context, method, addr, path string, t secret.Token, body io.Reader) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+addr+path, body)
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set(headerVersion, wireVersion)
-	t.set(r.Header)
+	t.Set(r.Header)
 	return r, nil
 }
 
 // AskHealth asks an agent how it is.
-func AskHealth(ctx context.Context, addr string, t Token) (Health, error) {
+func AskHealth(ctx context.Context, addr string, t secret.Token) (Health, error) {
 	var h Health
 	r, err := head(ctx, http.MethodGet, addr, pathHealth, t, nil)
 	if err != nil {
@@ -93,7 +95,7 @@ func refusal(resp *http.Response) error {
 var errHeld = errors.New("held")
 
 // dialUpgraded opens a connection to an agent that is more than a request.
-func dialUpgraded(ctx context.Context, addr, path string, t Token, set func(http.Header)) (net.Conn, http.Header, error) {
+func dialUpgraded(ctx context.Context, addr, path string, t secret.Token, set func(http.Header)) (net.Conn, http.Header, error) {
 	r, err := head(ctx, http.MethodPost, addr, path, t, nil)
 	if err != nil {
 		return nil, nil, err
@@ -130,13 +132,13 @@ func dialUpgraded(ctx context.Context, addr, path string, t Token, set func(http
 }
 
 // dialTunnel connects to the server behind an agent.
-func dialTunnel(ctx context.Context, addr string, t Token) (net.Conn, error) {
+func dialTunnel(ctx context.Context, addr string, t secret.Token) (net.Conn, error) {
 	c, _, err := dialUpgraded(ctx, addr, pathTunnel, t, func(http.Header) {})
 	return c, err
 }
 
 // hold takes an agent. Where another has it, it waits for a while.
-func hold(ctx context.Context, m Member, t Token, run string) (*client, error) {
+func hold(ctx context.Context, m Member, t secret.Token, run string) (*client, error) {
 	c := &client{name: m.Name, addr: m.Agent, token: t, http: newHTTP()}
 	for {
 		conn, h, err := dialUpgraded(ctx, m.Agent, pathSession, t, func(h http.Header) { h.Set(headerRun, run) })

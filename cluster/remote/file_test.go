@@ -41,36 +41,6 @@ func TestReadMembers(t *testing.T) {
 	}
 }
 
-func TestToken(t *testing.T) {
-	t.Setenv(TokenVariable, "")
-	file := filepath.Join(t.TempDir(), "token")
-	if token, err := ReadToken(""); err != nil || !token.Absent() {
-		t.Errorf("without any: %v, %v", token, err)
-	}
-	for text, says := range map[string]string{
-		"0123456789abcdef\n": "", "short": "5 characters", "two words, and long enough": "on one line", "": "0 characters",
-	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		token, err := ReadToken(file)
-		if says == "" && (err != nil || token.String() != "(token)" || token.Absent()) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
-			t.Errorf("%q: %v, %v", text, token, err)
-		}
-		if err != nil && text != "" && strings.Contains(err.Error(), text) {
-			t.Errorf("the error shows the token: %v", err)
-		}
-	}
-	for addr, ok := range map[string]bool{
-		"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, "127.3.0.1:1": true,
-		":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "[::]:1": false, "name:1": false, "nonsense": false,
-	} {
-		if err := (Token{}).MayListen(addr); (err == nil) != ok {
-			t.Errorf("without a token on %s: %v", addr, err)
-		}
-	}
-}
-
 // Some members can be more than one thing: a placement is found where there is one.
 func TestPlace(t *testing.T) {
 	t.Parallel()

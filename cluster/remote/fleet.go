@@ -11,6 +11,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/internal/secret"
 	"lockchaos/scenario"
 )
 
@@ -21,7 +22,7 @@ var ErrLacks = errors.New("too few nodes")
 type Fleet struct {
 	machine *local.Machine // of hosts and links
 	members []Member
-	token   Token
+	token   secret.Token
 	health  map[string]Health // by member
 	plains  *plainServers
 
@@ -31,7 +32,7 @@ type Fleet struct {
 }
 
 // Open asks all agents how they are. It is an error if one does not answer.
-func Open(ctx context.Context, machine *local.Machine, m *Members, t Token) (*Fleet, error) {
+func Open(ctx context.Context, machine *local.Machine, m *Members, t secret.Token) (*Fleet, error) {
 	f := &Fleet{
 		machine: machine, members: m.Nodes, token: t, health: map[string]Health{},
 		taken: map[string]bool{}, freed: make(chan struct{}),

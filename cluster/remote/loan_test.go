@@ -16,6 +16,7 @@ import (
 	"lockchaos/cluster/local"
 	"lockchaos/history"
 	"lockchaos/internal/redistest"
+	"lockchaos/internal/secret"
 	"lockchaos/runner"
 	"lockchaos/scenario"
 )
@@ -71,7 +72,7 @@ func newFarm(t *testing.T, roles ...string) *farm {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	if f.Fleet, err = Open(deadline(t), m, &members, Token{}); err != nil {
+	if f.Fleet, err = Open(deadline(t), m, &members, secret.Token{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })

@@ -9,6 +9,7 @@ import (
 
 	"lockchaos/cluster/local"
 	"lockchaos/cluster/remote"
+	"lockchaos/internal/secret"
 	"lockchaos/results"
 )
 
@@ -27,7 +28,7 @@ func nodeCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			token, err := remote.ReadToken(tokenFile)
+			token, err := secret.Read(tokenFile)
 			if err != nil {
 				return usage(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
 	"lockchaos/cluster/remote"
+	"lockchaos/internal/secret"
 	"lockchaos/runner"
 	"lockchaos/scenario"
 )
@@ -33,7 +34,7 @@ func (f *remoteFlags) add(flags *pflag.FlagSet) {
 const ownFlag = "i-own-these-servers"
 
 func addTokenFile(flags *pflag.FlagSet, file *string) {
-	flags.StringVar(file, "token-file", "", "file with the token of the agents (default: the environment variable "+remote.TokenVariable+")")
+	flags.StringVar(file, "token-file", "", "file with the token (default: the environment variable "+secret.Variable+")")
 }
 
 // given tells whether one of them was given.
@@ -73,7 +74,7 @@ func (f remoteFlags) words() string {
 
 // open finds the nodes. What is wrong with the flags or the file is a usage error.
 func (f remoteFlags) open(ctx context.Context, m *local.Machine) (*remote.Fleet, error) {
-	token, err := remote.ReadToken(f.tokenFile)
+	token, err := secret.Read(f.tokenFile)
 	if err != nil {
 		return nil, usage(err)
 	}

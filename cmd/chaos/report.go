@@ -48,13 +48,20 @@ func reportCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "report run-or-batch-directory ...",
-		Short:   "Render saved runs, without judging them again",
+		Short:   "Render saved runs or sweeps, without judging them again",
 		Example: "  chaos report results/runs/20261129-201501-3f2a --format html -o report.html",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := slices.IndexFunc(renderings(), func(r rendering) bool { return r.format == format })
 			if i < 0 {
 				return usage(fmt.Errorf("--format %q: expected one of %s", format, strings.Join(names, ", ")))
+			}
+			sweeps, err := sweepsIn(args)
+			if err != nil {
+				return err
+			}
+			if len(sweeps) > 0 {
+				return reportSweeps(cmd.OutOrStdout(), sweeps, format, file)
 			}
 			d, err := digest(args)
 			if err != nil {
@@ -136,15 +143,15 @@ func renderAll(out io.Writer, batch string, done []*results.Assessment) error {
 
 func compareCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "compare run-or-batch-directory run-or-batch-directory",
-		Short: "Hold two sets of runs against each other, as before and after an upgrade: what changed, and whether that can be chance",
+		Use:   "compare directory directory",
+		Short: "Hold two sets of runs, or two sweeps, against each other, as before and after an upgrade: what changed, and whether that can be chance",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := digest(args[:1])
+			a, err := compared(args[0])
 			if err != nil {
 				return err
 			}
-			b, err := digest(args[1:])
+			b, err := compared(args[1])
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockchaos/cluster/sim"
+	"lockchaos/internal/secret"
 	"lockchaos/results"
 	"lockchaos/serve"
 	"lockchaos/serve/play"
@@ -23,6 +24,7 @@ type serveFlags struct {
 	addr    string
 	results string
 	public  bool
+	token   string
 	hosts   []string
 }
 
@@ -39,7 +41,7 @@ func serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Show saved runs, their trend and a playground of the simulation on a local web page",
 		Example: "  chaos serve\n  chaos serve --addr 127.0.0.1:9000 --results /tmp/runs\n" +
-			"  chaos serve --addr 0.0.0.0:8080 --public --host bench.example.com",
+			"  chaos serve --addr 0.0.0.0:8080 --public --token-file token --host bench.example.com",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.serve(cmd.Context(), cmd.OutOrStdout())
@@ -47,7 +49,8 @@ func serveCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one")
 	cmd.Flags().StringVar(&f.results, "results", results.DefaultRoot, "directory that runs are saved under")
-	cmd.Flags().BoolVar(&f.public, "public", false, "allow an address that other machines can reach: there is no login")
+	cmd.Flags().BoolVar(&f.public, "public", false, "allow an address that other machines can reach; it needs a token")
+	addTokenFile(cmd.Flags(), &f.token)
 	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "a name that the server may be called by, beside its addresses and localhost")
 	return cmd
 }
@@ -55,6 +58,13 @@ func serveCommand() *cobra.Command {
 func (f serveFlags) serve(ctx context.Context, out io.Writer) error {
 	if err := serve.CheckAddr(f.addr, f.public); err != nil {
 		return usage(fmt.Errorf("--addr %q: %w", f.addr, err))
+	}
+	token, err := secret.Read(f.token)
+	if err != nil {
+		return usage(err)
+	}
+	if err := token.MayListen(f.addr); err != nil {
+		return usage(fmt.Errorf("--addr %w", err))
 	}
 	if info, err := os.Stat(f.results); err == nil && !info.IsDir() {
 		return usage(fmt.Errorf("--results %q: not a directory", f.results))
@@ -71,7 +81,7 @@ func (f serveFlags) serve(ctx context.Context, out io.Writer) error {
 	machine := results.ThisMachine("simulated")
 	machine.Clock = "simulated"
 	s := &http.Server{
-		Handler:           serve.New(serve.Options{Root: f.results, Hosts: f.hosts, Public: f.public, Simulator: worker, Machine: machine}),
+		Handler:           serve.New(serve.Options{Root: f.results, Hosts: f.hosts, Public: f.public, Token: token, Simulator: worker, Machine: machine}),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}

@@ -132,6 +132,8 @@ func TestServeWrongCalls(t *testing.T) {
 	}{
 		"every address": {[]string{"--addr", ":0"}, `--addr ":0": this address can be reached from other machines; --public allows that`},
 		"another's":     {[]string{"--addr", "192.0.2.1:8080"}, "--public allows that"},
+		"no token":      {[]string{"--addr", ":0", "--public"}, "--addr :0 can be reached from other machines, and there is no token"},
+		"no token file": {[]string{"--token-file", "/nonsense"}, "/nonsense"},
 		"no port":       {[]string{"--addr", "127.0.0.1"}, "missing port"},
 		"port taken":    {[]string{"--addr", taken.Addr().String()}, "address already in use"},
 		"a file":        {[]string{"--results", file}, "not a directory"},

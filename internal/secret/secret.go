@@ -1,4 +1,5 @@
-package remote
+// Package secret is the token that those must know who are to be listened to.
+package secret
 
 import (
 	"crypto/sha256"
@@ -11,13 +12,13 @@ import (
 	"strings"
 )
 
-// TokenVariable names the environment variable with the token, where no file is named.
-const TokenVariable = "LOCKCHAOS_TOKEN"
+// Variable names the environment variable with the token, where no file is named.
+const Variable = "LOCKCHAOS_TOKEN"
 
-// shortestToken keeps out what can be guessed.
-const shortestToken = 16
+// shortest keeps out what can be guessed.
+const shortest = 16
 
-// Token is the secret that runners and agents share. It prints as nothing.
+// Token is a secret that several programs share. It prints as nothing.
 type Token struct{ secret string }
 
 // String and GoString keep the token out of logs.
@@ -27,10 +28,10 @@ func (Token) GoString() string { return "(token)" }
 // Absent tells that there is none.
 func (t Token) Absent() bool { return t.secret == "" }
 
-// ReadToken reads the token from a file, or from the environment where none is
+// Read reads the token from a file, or from the environment where none is
 // named; absent where neither is there. What stands around it does not count.
-func ReadToken(file string) (Token, error) {
-	from, secret := "the environment variable "+TokenVariable, os.Getenv(TokenVariable)
+func Read(file string) (Token, error) {
+	from, secret := "the environment variable "+Variable, os.Getenv(Variable)
 	if file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -41,9 +42,9 @@ func ReadToken(file string) (Token, error) {
 		return Token{}, nil
 	}
 	secret = strings.TrimSpace(secret)
-	if len(secret) < shortestToken {
+	if len(secret) < shortest {
 		return Token{}, fmt.Errorf("the token in %s has %d characters, expected %d or more: head -c 32 /dev/urandom | base64 makes one",
-			from, len(secret), shortestToken)
+			from, len(secret), shortest)
 	}
 	if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return Token{}, fmt.Errorf("the token in %s: expected letters, digits and signs of ASCII on one line", from)
@@ -51,25 +52,32 @@ func ReadToken(file string) (Token, error) {
 	return Token{secret}, nil
 }
 
-// set puts the token on a request.
-func (t Token) set(h http.Header) {
+// New makes a token of a text.
+func New(text string) Token { return Token{text} }
+
+// Set puts the token on a request.
+func (t Token) Set(h http.Header) {
 	if !t.Absent() {
 		h.Set("Authorization", "Bearer "+t.secret)
 	}
 }
 
-// admits tells whether a request carries the token. It takes as long for a wrong one.
-func (t Token) admits(h http.Header) bool {
+// Admits tells whether a request carries the token: as a bearer, or as the password
+// that a browser asks its reader for. It takes as long for a wrong one.
+func (t Token) Admits(r *http.Request) bool {
 	if t.Absent() {
 		return true
 	}
-	given, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		_, given, ok = r.BasicAuth()
+	}
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(t.secret))
 	return ok && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// ErrNoToken is returned for an address that others can reach, without a token.
-var ErrNoToken = errors.New("no token: name a file with --token-file, or set " + TokenVariable)
+// ErrNone is returned for an address that others can reach, without a token.
+var ErrNone = errors.New("no token: name a file with --token-file, or set " + Variable)
 
 // MayListen refuses an address beyond this machine without a token.
 func (t Token) MayListen(addr string) error {
@@ -83,5 +91,5 @@ func (t Token) MayListen(addr string) error {
 	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("%s can be reached from other machines, and there is %w", addr, ErrNoToken)
+	return fmt.Errorf("%s can be reached from other machines, and there is %w", addr, ErrNone)
 }
