@@ -195,7 +195,7 @@ func (s *Server) warm(ctx context.Context) {
 			defer wg.Done()
 			conn, err := p.Get(ctx)
 			if err == nil {
-				_, err = conn.PTTL("lockchaos:warm")
+				_, err = conn.PTTL(s.init.KeyPrefix + "lockchaos:warm")
 				conn.Close()
 			}
 			if err != nil {

@@ -21,7 +21,8 @@ const lockName = "counter"
 // return, and lets the schedule act before and after it.
 type session struct {
 	name     string
-	lock     string
+	lock     string // its name in the history
+	key      string // its name in the cluster, which the host is told
 	host     host.Host
 	rec      *history.Recorder
 	schedule *faults.Schedule
@@ -91,7 +92,7 @@ func reached(e history.Event) bool {
 
 // ask sends a request to the host and puts its reply into the return.
 func (s *session) ask(ctx context.Context, op string, grant int64, ret *history.Event) (host.Reply, error) {
-	reply, err := s.host.Do(ctx, host.Request{ID: ret.Op, Op: op, Lock: s.lock, Grant: grant})
+	reply, err := s.host.Do(ctx, host.Request{ID: ret.Op, Op: op, Lock: s.key, Grant: grant})
 	if err != nil {
 		return reply, err
 	}

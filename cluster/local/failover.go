@@ -62,7 +62,7 @@ func (c *Cluster) join(ctx context.Context) error {
 		}),
 		concurrently(c.of(cluster.RolePrimary), func(n member) error {
 			return c.await(ctx, n, "its replicas have what it has", func(ctx context.Context) error {
-				return n.streams(ctx, replicas)
+				return n.streams(ctx, c.key("lockchaos:joined"), replicas)
 			})
 		}),
 	)
@@ -71,9 +71,8 @@ func (c *Cluster) join(ctx context.Context) error {
 // streams sees that a write reaches so many replicas. One whose link is up may
 // get nothing for a second more: a master sends to a replica after its first
 // acknowledgement, and one that comes before the master has noted the end of the
-// first copy is overlooked.
-func (n member) streams(ctx context.Context, replicas []member) error {
-	const key = "lockchaos:joined"
+// first copy is overlooked. key is written, and deleted again.
+func (n member) streams(ctx context.Context, key string, replicas []member) error {
 	if _, err := ask(ctx, "", n.addr, "SET", key, "1"); err != nil {
 		return err
 	}

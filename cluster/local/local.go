@@ -202,6 +202,12 @@ func validate(spec cluster.Spec) error {
 	return validatePeers(spec)
 }
 
+// KeyPrefix is what the name of every key of the run begins with.
+func (c *Cluster) KeyPrefix() string { return c.spec.KeyPrefix }
+
+// key is the full name of a key.
+func (c *Cluster) key(name string) string { return c.spec.KeyPrefix + name }
+
 // members lists the names, for messages.
 func (c *Cluster) members() string {
 	var nodes, hosts []string

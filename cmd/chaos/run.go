@@ -133,34 +133,46 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	if f.on == scenario.Remote {
 		prepare = f.onRemote
 	}
-	without, err := prepare(ctx, machine, &batch, args)
+	without, end, err := prepare(ctx, machine, &batch, args)
 	if err != nil {
 		return err
 	}
 	err = carry(ctx, batch, out)
 	fmt.Fprint(out, without)
+	return ended(err, end())
+}
+
+// ended adds to what came of a batch what has not ended in order.
+func ended(err, left error) error {
+	if left != nil && err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", left)
+		return err
+	}
+	if left != nil {
+		return harness(left)
+	}
 	return err
 }
 
 // onLocal makes a batch one on real servers of this machine.
-func (f runFlags) onLocal(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, err error) {
+func (f runFlags) onLocal(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, end func() error, err error) {
 	version, err := machine.Version(ctx)
 	if err != nil {
-		return "", harness(err)
+		return "", nil, harness(err)
 	}
 	batch.World, batch.Machine = localWorld{machine}, results.ThisMachine(version)
 	batch.Machine.Clock = machine.Clocks()
 	if without, err = withPostgres(ctx, machine, batch, args); err != nil {
-		return "", harness(err)
+		return "", nil, harness(err)
 	}
-	return without, nil
+	return without, func() error { return nil }, nil
 }
 
-// onRemote makes a batch one on nodes behind agents.
-func (f runFlags) onRemote(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, err error) {
+// onRemote makes a batch one on nodes behind agents, and on plain servers.
+func (f runFlags) onRemote(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, end func() error, err error) {
 	fleet, err := f.remote.open(ctx, machine)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	batch.World, batch.WorldFlags = remoteWorld{fleet}, f.remote.words()
 	batch.Machine = results.ThisMachine(fleet.Told(func(h remote.Health) string { return h.Redis }))
@@ -169,9 +181,12 @@ func (f runFlags) onRemote(ctx context.Context, machine *local.Machine, batch *r
 		batch.Machine.Postgres = fleet.Told(func(h remote.Health) string { return h.Postgres })
 	}
 	if without, err = withFleet(fleet, batch, args); err != nil {
-		return "", usage(err)
+		return "", nil, usage(errors.Join(err, fleet.Close()))
 	}
-	return without, nil
+	for _, w := range fleet.Warnings() {
+		without += "\nNote: " + w + "\n"
+	}
+	return without, fleet.Close, nil
 }
 
 // carry carries a batch through and prints what came out.
