@@ -264,7 +264,7 @@ func (s *Schedule) await(ctx context.Context, o Order) (bool, error) {
 
 func (f *planned) step(step, proof string) history.Event {
 	return history.Event{Kind: history.Fault, Fault: &history.FaultStep{
-		ID: f.id, Name: f.spec.Kind, How: f.spec.How, Step: step, Targets: f.targets(), Proof: proof,
+		ID: f.id, Name: f.spec.Kind, How: f.spec.How, Step: step, Targets: f.targets(), By: f.spec.By.D(), Rate: f.spec.Rate, Proof: proof,
 	}}
 }
 

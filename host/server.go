@@ -172,8 +172,8 @@ func (s *Server) start(ctx context.Context, init *Init) error {
 		return bad("init came twice")
 	}
 	s.init, s.system, s.opts = init, system, opts
-	if init.Sentinel != nil { // which node answers is the pool's to know
-		s.pools = []redis.Pool{&tracedPool{Pool: s.DialMaster(*init.Sentinel, opts), node: -1, tell: s.tell}}
+	if init.Sentinel != nil { // which node answers is the connection's to know
+		s.pools = []redis.Pool{&tracedPool{Pool: s.DialMaster(*init.Sentinel, opts), node: -1, nodes: init.Nodes, tell: s.tell}}
 	} else {
 		for i, addr := range init.Nodes {
 			s.pools = append(s.pools, &tracedPool{Pool: s.dial(addr, opts), node: i, tell: s.tell})

@@ -68,13 +68,7 @@ func reportCommand() *cobra.Command {
 				return err
 			}
 			r := renderings()[i]
-			if file == "" {
-				if err := r.write(cmd.OutOrStdout(), d, ""); err != nil {
-					return harness(err)
-				}
-				return nil
-			}
-			return render(r, d, file)
+			return render(cmd.OutOrStdout(), r, d, file)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "terminal", strings.Join(names, ", "))
@@ -101,17 +95,13 @@ func digest(paths []string) (*report.Digest, error) {
 	return report.NewDigest(runs), nil
 }
 
-// render writes one form to a file, whole or not at all.
-func render(r rendering, d *report.Digest, file string) error {
-	dir := filepath.Dir(file)
-	var b bytes.Buffer
-	if err := r.write(&b, d, dir); err != nil {
-		return harness(fmt.Errorf("write %s: %w", file, err))
+// render writes one form to a file, or to out where no file is named.
+func render(out io.Writer, r rendering, d *report.Digest, file string) error {
+	dir := "" // a page on standard output lies nowhere
+	if file != "" {
+		dir = filepath.Dir(file)
 	}
-	if err := results.SaveBytes(dir, filepath.Base(file), b.Bytes()); err != nil {
-		return harness(err)
-	}
-	return nil
+	return save(out, file, func(w io.Writer) error { return r.write(w, d, dir) })
 }
 
 // renderAll writes every form into a batch's directory and a page into that of
@@ -129,11 +119,11 @@ func renderAll(out io.Writer, batch string, done []*results.Assessment) error {
 		}
 		runs = append(runs, s)
 		one := report.NewDigest([]*results.Saved{s})
-		errs = errors.Join(errs, render(rendering{write: page.Write}, one, filepath.Join(dir, page.File)))
+		errs = errors.Join(errs, render(nil, rendering{write: page.Write}, one, filepath.Join(dir, page.File)))
 	}
 	d := report.NewDigest(runs)
 	for _, r := range renderings() {
-		errs = errors.Join(errs, render(r, d, filepath.Join(batch, r.file)))
+		errs = errors.Join(errs, render(nil, r, d, filepath.Join(batch, r.file)))
 	}
 	if errs == nil {
 		_, errs = fmt.Fprintf(out, "report: %s\n", filepath.Join(batch, page.File))
@@ -141,12 +131,31 @@ func renderAll(out io.Writer, batch string, done []*results.Assessment) error {
 	return errs
 }
 
+// compareFormats are the forms of a comparison, in the order of the help.
+var compareFormats = []struct {
+	name  string
+	write func(*report.Comparison, io.Writer) error
+}{
+	{"terminal", (*report.Comparison).Terminal}, {"markdown", (*report.Comparison).Markdown}, {"json", (*report.Comparison).JSON},
+	{"html", func(x *report.Comparison, w io.Writer) error { return page.Compare(w, x) }},
+}
+
 func compareCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "compare directory directory",
-		Short: "Hold two sets of runs, or two sweeps, against each other, as before and after an upgrade: what changed, and whether that can be chance",
-		Args:  cobra.ExactArgs(2),
+	var format, file string
+	var names []string
+	for _, f := range compareFormats {
+		names = append(names, f.name)
+	}
+	cmd := &cobra.Command{
+		Use:     "compare directory directory",
+		Short:   "Hold two sets of runs, or two sweeps, against each other, as before and after an upgrade: what changed, and whether that can be chance",
+		Example: "  chaos compare before/ after/ --format markdown -o compare.md",
+		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			i := slices.Index(names, format)
+			if i < 0 {
+				return usage(fmt.Errorf("--format %q: expected one of %s", format, strings.Join(names, ", ")))
+			}
 			a, err := compared(args[0])
 			if err != nil {
 				return err
@@ -155,10 +164,29 @@ func compareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := report.Compare(cmd.OutOrStdout(), a, b); err != nil {
-				return harness(err)
-			}
-			return nil
+			x := report.NewComparison(a, b)
+			return save(cmd.OutOrStdout(), file, func(w io.Writer) error { return compareFormats[i].write(x, w) })
 		},
 	}
+	cmd.Flags().StringVar(&format, "format", "terminal", strings.Join(names, ", "))
+	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write to (default: standard output)")
+	return cmd
+}
+
+// save writes to a file, whole or not at all, or to out where no file is named.
+func save(out io.Writer, file string, write func(io.Writer) error) error {
+	if file == "" {
+		if err := write(out); err != nil {
+			return harness(err)
+		}
+		return nil
+	}
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return harness(fmt.Errorf("write %s: %w", file, err))
+	}
+	if err := results.SaveBytes(filepath.Dir(file), filepath.Base(file), b.Bytes()); err != nil {
+		return harness(err)
+	}
+	return nil
 }
