@@ -185,9 +185,8 @@ go_builder() {
 		LABEL $label=$recipe
 		COPY goroot /usr/local/go
 		COPY go /go
-		WORKDIR /go/compiled
-		COPY go.mod go.sum packages ./
-		RUN CGO_ENABLED=0 xargs go build -trimpath <packages
+		COPY go.mod go.sum packages /go/compiled/
+		RUN cd /go/compiled && CGO_ENABLED=0 xargs go build -trimpath <packages
 	END
 	attend build "$goroot" "$image" || die 70 "docker build failed"
 	made "$image"
@@ -196,7 +195,7 @@ go_builder() {
 # build sends the engine a context that is laid out on the way.
 build() {
 	tar -ch --owner=0 --group=0 --transform 's,^\./,goroot/,;s,^\.$,goroot,' -C "$work" Dockerfile go go.mod go.sum packages \
-		-C "$1" --exclude=./test --exclude=./doc --exclude=./api --exclude=testdata --exclude='*_test.go' . |
+		-C "$1" --exclude=./test --exclude=./doc --exclude=./api --exclude=./src/cmd --exclude=testdata --exclude='*_test.go' . |
 		docker build -q -t "$2" - >/dev/null
 }
 

@@ -145,7 +145,7 @@ func newProject(ctx context.Context, t *testing.T) *project {
 	p.env = images(ctx, t)
 	p.set("COMPOSE_PROJECT_NAME", p.name)
 	p.set("CHAOS_IMAGE", p.image)
-	p.set("COMMIT", "test")
+	p.set("COMMIT", p.name)
 	p.set("CHAOS_RESULTS", p.results)
 	p.set("CHAOS_UID", strconv.Itoa(p.uid))
 	p.set("CHAOS_GID", strconv.Itoa(p.gid))
@@ -197,7 +197,7 @@ func (p *project) clear(t *testing.T) {
 		p.docker(ctx, t, "image", "rm", "--force", p.image)
 	}
 	// The builder's stage, which has no name.
-	p.docker(ctx, t, "image", "prune", "--force", "--filter", "label=lockchaos.builds="+p.image)
+	p.docker(ctx, t, "image", "prune", "--force", "--filter", "label=lockchaos.commit="+p.name)
 }
 
 // call is a call of Compose with the project's files.
