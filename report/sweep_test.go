@@ -56,7 +56,7 @@ func TestCompareSweeps(t *testing.T) {
 	other.Tallies[1].Seeds, other.Tallies[1].Safe = 30, 30
 	other.Tallies[0].Violated, other.Tallies[0].Safe, other.Tallies[0].Kinds = 0, 28, nil
 	var b bytes.Buffer
-	if err := Compare(&b, SweepDigest(swept()), SweepDigest(other)); err != nil {
+	if err := NewComparison(SweepDigest(swept()), SweepDigest(other)).Terminal(&b); err != nil {
 		t.Fatal(err)
 	}
 	golden.Check(t, "testdata/sweep-compare.txt", b.String())
