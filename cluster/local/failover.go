@@ -14,6 +14,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/host"
+	"lockchaos/internal/concurrent"
 )
 
 var _ cluster.Failovers = (*Cluster)(nil)
@@ -51,8 +52,8 @@ func (c *Cluster) join(ctx context.Context) error {
 	defer cancel()
 	replicas, sentinels := c.of(cluster.RoleReplica), c.of(cluster.RoleSentinel)
 	return errors.Join(
-		concurrently(replicas, func(n member) error { return c.await(ctx, n, "it follows its master", n.follows) }),
-		concurrently(sentinels, func(n member) error {
+		concurrent.Each(replicas, func(n member) error { return c.await(ctx, n, "it follows its master", n.follows) }),
+		concurrent.Each(sentinels, func(n member) error {
 			if err := c.await(ctx, n, "it knows the replicas and the other Sentinels", func(ctx context.Context) error {
 				return n.knows(ctx, len(replicas), len(sentinels)-1)
 			}); err != nil {
@@ -60,7 +61,7 @@ func (c *Cluster) join(ctx context.Context) error {
 			}
 			return c.listen(ctx, n)
 		}),
-		concurrently(c.of(cluster.RolePrimary), func(n member) error {
+		concurrent.Each(c.of(cluster.RolePrimary), func(n member) error {
 			return c.await(ctx, n, "its replicas have what it has", func(ctx context.Context) error {
 				return n.streams(ctx, c.key("lockchaos:joined"), replicas)
 			})

@@ -16,6 +16,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/internal/concurrent"
 )
 
 // Cluster is a cluster whose nodes are behind agents. Hosts, links and what is
@@ -59,7 +60,7 @@ func (c *Cluster) up(ctx context.Context, p *Placement) error {
 	hctx, cancel := context.WithTimeoutCause(ctx, holdLimit, errHeld)
 	defer cancel()
 	var mu sync.Mutex
-	err := concurrently(c.supervised(), func(n cluster.NodeSpec) error {
+	err := concurrent.Each(c.supervised(), func(n cluster.NodeSpec) error {
 		a, err := hold(hctx, p.members[n.Name], p.fleet.token, c.spec.Name)
 		mu.Lock()
 		defer mu.Unlock()
@@ -78,7 +79,7 @@ func (c *Cluster) up(ctx context.Context, p *Placement) error {
 			RunID: a.RunID,
 		}
 	}
-	if err := concurrently(c.supervised(), func(n cluster.NodeSpec) error { return c.start(ctx, n.Name, out.Announced) }); err != nil {
+	if err := concurrent.Each(c.supervised(), func(n cluster.NodeSpec) error { return c.start(ctx, n.Name, out.Announced) }); err != nil {
 		return err
 	}
 	c.Cluster, err = p.fleet.machine.UpWith(ctx, c.spec, out)
@@ -171,7 +172,7 @@ func (c *Cluster) close() error {
 			nodes = append(nodes, n)
 		}
 	}
-	return errors.Join(err, concurrently(nodes, func(n cluster.NodeSpec) error {
+	return errors.Join(err, concurrent.Each(nodes, func(n cluster.NodeSpec) error {
 		a := c.agents[n.Name]
 		if c.spec.Logs != "" {
 			_ = a.saveLog(ctx, filepath.Join(c.spec.Logs, n.Name+".log")) // a node that was never up has none

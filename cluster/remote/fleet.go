@@ -11,6 +11,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/internal/concurrent"
 	"lockchaos/internal/secret"
 	"lockchaos/scenario"
 )
@@ -68,7 +69,7 @@ func (f *Fleet) Warnings() []string { return f.plains.warnings() }
 func (f *Fleet) askAgents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	return concurrently(f.members, func(m Member) error {
+	return concurrent.Each(f.members, func(m Member) error {
 		if m.isPlain() {
 			return nil
 		}
@@ -87,16 +88,6 @@ func (f *Fleet) askAgents(ctx context.Context) error {
 		f.health[m.Name] = h
 		return nil
 	})
-}
-
-func concurrently[T any](list []T, f func(T) error) error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(list))
-	for i, v := range list {
-		wg.Go(func() { errs[i] = f(v) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }
 
 // Told is something that agents say of themselves: the one text, where all say
