@@ -18,7 +18,7 @@ import (
 // server starts a command that serves until it is ended, and returns its first line.
 func server(t *testing.T, args ...string) (*chaos, string) {
 	t.Helper()
-	c := command(t, args...)
+	c := within(t, 10*patience, args...)
 	c.cmd.Stdout = nil
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
