@@ -197,6 +197,12 @@ var explaining = map[string][]string{
 // has forgotten what the replicas were cut off from: both are named then.
 func (r *record) culprits(cause string, from, to int64) []*fault {
 	last := r.lastOf(explaining[cause], from, to)
+	if cause == CauseSplit && last == nil { // a master that Sentinels do not hear is replaced
+		last = r.lastOf([]string{"hold", "delay", "pause-node", "crash-node"}, from, to)
+		if last != nil && last.hits(r.isHost) {
+			last = nil
+		}
+	}
 	if last == nil {
 		return nil
 	}
@@ -219,15 +225,51 @@ func (r *record) lastOf(names []string, from, to int64) *fault {
 	return last
 }
 
-// bystander is the fault to be told in a story that runs from one event to
-// another: the first that acted on that host, on its links, or on no host at all.
-func (r *record) bystander(host string, from, to int64) *fault {
+// delaying are the faults that can keep a host, or its messages, until its lease is over.
+var delaying = []string{
+	"pause-host", "kill-host", "partition", "hold", "delay", "reset", "slow", "pause-node", "crash-node", "restart-node", "power-loss", "read-only", "failover",
+}
+
+// delayed is the fault to be told of a holder who went on, or of whom something
+// came too late: what stopped it, or else what was done to its links, or else to no
+// host at all. Of several it is the one at work when the lease ended; nil where
+// that says not which, as none is better than a wrong one.
+func (r *record) delayed(g *grant, from, to int64) *fault {
+	end := to
+	if n := len(g.promise); n > 0 {
+		end = min(g.promise[n-1].end, to)
+	}
+	var own, links, others []*fault
 	for _, f := range r.faults {
-		if f.acted(r, from, to) && (f.hits(func(h string) bool { return h == host }) || !f.hits(r.isHost)) {
-			return f
+		switch {
+		case !slices.Contains(delaying, f.name) || !f.acted(r, from, to):
+		case slices.Contains(f.targets, g.host):
+			own = append(own, f)
+		case f.hits(func(h string) bool { return h == g.host }):
+			links = append(links, f)
+		case !f.hits(r.isHost):
+			others = append(others, f)
 		}
 	}
+	for _, some := range [][]*fault{own, links, others} {
+		if len(some) == 0 {
+			continue
+		}
+		if len(some) > 1 {
+			some = slices.DeleteFunc(some, func(f *fault) bool { return !f.acted(r, end, end) })
+		}
+		if len(some) == 1 {
+			return some[0]
+		}
+		return nil
+	}
 	return nil
+}
+
+// lost is the fault to be told of a lock that was gone before its time: the last
+// to begin of those that make a server forget it, or end it too early.
+func (r *record) lost(from, to int64) *fault {
+	return r.lastOf(append([]string{"clock-jump", "clock-rate"}, stateLoss...), from, to)
 }
 
 // hits says whether a target, or the near end of one that is a link, is such a host.

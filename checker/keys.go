@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"lockchaos/history"
@@ -83,6 +84,13 @@ func (r *record) keys(t *Timeline) ([]string, []Key) {
 		x.Full = within(x.Full, t)
 		keys = append(keys, *x)
 	}
+	for _, f := range t.Faults { // they have a lane, also where nobody asked them for anything
+		for _, n := range f.Targets {
+			if t.in(f.Stretch) && !strings.Contains(n, ">") && !r.hosts[n] && n != LaneResource {
+				k.nodes[n] = true
+			}
+		}
+	}
 	nodes := make([]string, 0, len(k.nodes))
 	for n := range k.nodes {
 		nodes = append(nodes, n)
@@ -107,15 +115,17 @@ func (k *keeper) vote(e *history.Event, o *op) {
 			if held != nil && held.Ended == "" {
 				k.close(held, e.T, KeyTaken)
 			}
-			x := &Key{Node: e.Node, Host: o.call.Host, Op: o.id, Stretch: Stretch{From: e.T}, Full: []time.Duration{e.T}}
-			k.open[at], k.all = x, append(k.all, x)
+			k.take(at, e, o, o.id)
 		case held != nil && held.Op == o.id && !granted:
 			k.close(held, e.T, KeyReleased)
 			delete(k.open, at)
 		}
 	case history.Extend:
-		if held != nil && held.Op == o.grant() {
+		switch {
+		case held != nil && held.Op == o.grant():
 			held.Ended, held.Full = "", append(held.Full, e.T)
+		case held == nil: // it came here from another node
+			k.take(at, e, o, o.grant())
 		}
 	case history.Release:
 		if held != nil && (held.Ended == "" || held.Op == o.grant()) {
@@ -125,13 +135,22 @@ func (k *keeper) vote(e *history.Event, o *op) {
 	}
 }
 
+func (k *keeper) take(at string, e *history.Event, o *op, grant int64) {
+	x := &Key{Node: e.Node, Host: o.call.Host, Op: grant, Stretch: Stretch{From: e.T}, Full: []time.Duration{e.T}}
+	k.open[at], k.all = x, append(k.all, x)
+}
+
 // forgetful are the faults after which a node may have lost a key, or may count
 // its time in another way. What it still had shows where the key is used again.
 var forgetful = append([]string{"clock-jump", "clock-rate"}, stateLoss...)
 
 func (k *keeper) strike(e *history.Event) {
+	if e.Fault.How == "isolate" { // the old master keeps what it has
+		return
+	}
+	targets := k.r.targets(e.Fault.ID)
 	for _, x := range k.open {
-		if slices.Contains(e.Fault.Targets, x.Node) && x.Ended == "" {
+		if slices.Contains(targets, x.Node) && x.Ended == "" {
 			k.close(x, e.T, KeyUnknown)
 		}
 	}

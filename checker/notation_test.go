@@ -22,6 +22,7 @@ import (
 //	20-21 w1 write ok v=1      grant: the last acquire that w1 had called before; or grant=a
 //	30- w1 release             no return
 //	14 fault f1 pause-host start w1
+//	14 fault f1 clock-jump start n1 by=200
 //	40 lost w1 | 40 exit w1
 //	90 ledger a ok 0->1        an entry of operation a, or of a refused one: 90 ledger a refused 1->1
 //	99 final 1
@@ -156,7 +157,23 @@ func (n *notation) line(f []string) []*history.Event {
 	}
 	switch f[1] {
 	case "fault":
-		e.Kind, e.Fault = history.Fault, &history.FaultStep{ID: f[2], Name: f[3], Step: f[4], Targets: f[5:], Proof: "as told"}
+		e.Kind, e.Fault = history.Fault, &history.FaultStep{ID: f[2], Name: f[3], Step: f[4], Proof: "as told"}
+		for _, w := range f[5:] {
+			switch key, value, _ := strings.Cut(w, "="); key {
+			case "by":
+				e.Fault.By = n.ms(value)
+			case "how":
+				e.Fault.How = value
+			case "rate":
+				rate, err := strconv.ParseFloat(value, 64)
+				if err != nil {
+					n.t.Fatal(err)
+				}
+				e.Fault.Rate = rate
+			default:
+				e.Fault.Targets = append(e.Fault.Targets, w)
+			}
+		}
 	case "lost", "exit":
 		e.Kind, e.Host = history.Kind(f[1]), f[2]
 		if len(f) > 3 {

@@ -40,16 +40,20 @@ func (j *judge) tellOvertaken(g1, g2 *grant, cause string) string {
 	if faults := j.r.culprits(cause, between(g1, g2), g2.returned()); len(faults) > 0 {
 		return j.tellStruck(g1, faults...)
 	}
-	return j.tellGrant(g1, g2.returned())
+	return j.tellStruck(g1) // the lock was promised to both: what kept a host explains nothing
 }
 
-// tellGrant tells how g came to its lock, what struck it until the position p,
+// tellGrant tells how g came to its lock, what kept its host until the position p,
 // and how long its lease ran.
 func (j *judge) tellGrant(g *grant, p int64) string {
-	if f := j.r.bystander(g.host, g.called(), p); f != nil {
-		return j.tellStruck(g, f)
+	return j.tellStruckBy(g, j.r.delayed(g, g.called(), p))
+}
+
+func (j *judge) tellStruckBy(g *grant, f *fault) string {
+	if f == nil {
+		return j.tellStruck(g)
 	}
-	return j.tellStruck(g)
+	return j.tellStruck(g, f)
 }
 
 // tellStruck is tellGrant with these faults.
@@ -95,7 +99,7 @@ func (j *judge) tellSilentLoss(g1, g2 *grant, cause string, learned *history.Eve
 
 func (j *judge) tellEarlyLoss(g *grant, confirmed, d *op) string {
 	return fmt.Sprintf("%s; its last confirmation came at %s, and its %s at %s was told that the lock is gone, before the lease was over",
-		j.tellGrant(g, pos(d.ret)), j.at(confirmed.ret), d.call.Do, j.at(d.ret))
+		j.tellStruckBy(g, j.r.lost(pos(confirmed.call), pos(d.ret))), j.at(confirmed.ret), d.call.Do, j.at(d.ret))
 }
 
 func (j *judge) tellStaleHolder(g1, g2 *grant, to edge, lasted time.Duration) string {
@@ -181,7 +185,7 @@ func (j *judge) tellRegression(g1, g2 *grant) string {
 func (j *judge) tellToken(g1, g2 *grant) string {
 	from, to := min(g1.called(), g2.called()), g2.returned()
 	faults := j.r.culprits(CauseStateLoss, from, to) // a lock server forgot its counter
-	if f := j.r.bystander(g1.host, g1.called(), to); len(faults) == 0 && f != nil {
+	if f := j.r.delayed(g1, g1.called(), to); len(faults) == 0 && f != nil {
 		faults = []*fault{f}
 	}
 	var strikes []string

@@ -25,14 +25,17 @@ type Timeline struct {
 	// Left counts what lies in the window and is left out, as there is too much of it.
 	Left int `json:"left,omitempty"`
 
-	Hosts   []string    `json:"hosts"`
-	Nodes   []string    `json:"nodes"`
-	Grants  []Held      `json:"grants"`
-	Asked   []Asked     `json:"asked"`
-	Effects []Effect    `json:"effects"`
-	Keys    []Key       `json:"keys"`
-	Faults  []Strike    `json:"faults"` // of the whole run
-	Exits   []Departure `json:"exits,omitempty"`
+	Hosts   []string `json:"hosts"`
+	Nodes   []string `json:"nodes"`
+	Grants  []Held   `json:"grants"`
+	Asked   []Asked  `json:"asked"`
+	Effects []Effect `json:"effects"`
+	Keys    []Key    `json:"keys"`
+	Faults  []Strike `json:"faults"` // of the whole run
+	// Clocks are the stretches in which the clock of a node was wrong, or not as it
+	// had been: a clock that is right from the start to the end has none.
+	Clocks []Clock     `json:"clocks,omitempty"`
+	Exits  []Departure `json:"exits,omitempty"`
 	// Moments are the deciding ones, in order of time. Their numbers are those of the story.
 	Moments []Moment `json:"moments"`
 
@@ -147,12 +150,16 @@ func (r *record) timeline(v *Verdict) *Timeline {
 	r.window(t, v)
 	r.fill(t)
 	t.Nodes, t.Keys = r.keys(t)
+	t.Clocks = r.clocks(t)
 	return t
 }
 
 // window chooses what is drawn.
 func (r *record) window(t *Timeline, v *Verdict) {
 	t.From, t.To = r.begin(), t.End
+	if len(t.Moments) > 0 { // a fault may have struck before anybody did anything
+		t.From = min(t.From, t.Moments[0].T)
+	}
 	whole := t.To - t.From
 	from, to := t.From, t.From+r.h.Header.TTL
 	switch {

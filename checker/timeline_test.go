@@ -42,6 +42,10 @@ func writeTimeline(b *strings.Builder, name string, tl *Timeline) {
 	for _, k := range tl.Keys {
 		fmt.Fprintf(b, "  %s holds the key of %s from %s to %s, full %d times: %s\n", k.Node, k.Host, ms(k.From), ms(k.To), len(k.Full), k.Ended)
 	}
+	fmt.Fprintf(b, "  nodes: %s\n", strings.Join(tl.Nodes, " "))
+	for _, c := range tl.Clocks {
+		fmt.Fprintf(b, "  the clock of %s from %s to %s: %s off, rate %g\n", c.Node, ms(c.From), ms(c.To), ms(c.Offset), c.Rate)
+	}
 	for _, e := range tl.Effects {
 		fmt.Fprintf(b, "  %s %s %d, ok %v, stale %v, %s to %s\n", e.Host, e.Do, e.Value, e.OK, e.Stale, ms(e.From), ms(e.To))
 	}

@@ -7,6 +7,7 @@ package cluster
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-redsync/redsync/v4/redis"
@@ -36,6 +37,9 @@ type Spec struct {
 	Hosts []HostSpec
 	// Logs is the directory that servers' and hosts' logs are written to.
 	Logs string
+	// KeyPrefix is what the name of every key of the run begins with; empty where
+	// nobody else uses its servers.
+	KeyPrefix string
 }
 
 // Persistence of a node.
@@ -73,6 +77,9 @@ type NodeSpec struct {
 	Persistence string // PersistNone where empty
 	// Clock asks for a node whose clock can be set.
 	Clock bool
+	// Own asks for a server that the run has started: more is done to it than to the
+	// run's keys.
+	Own bool
 	// MinReplicas is how many replicas must have been heard of within a second
 	// for the node, as a master, to take a write (min-replicas-to-write).
 	MinReplicas int
@@ -103,6 +110,24 @@ type Cluster interface {
 	// a node to another: a replica's way to its master, a Sentinel's to what it watches.
 	Link(host, node string) Link
 	Close() error
+}
+
+// Prefixed is a cluster whose keys have a prefix, as others may use its servers, too.
+type Prefixed interface {
+	KeyPrefix() string
+}
+
+// Key is the full name of a key in a cluster, which may be Prefixed.
+func Key(c any, name string) string {
+	if p, ok := c.(Prefixed); ok {
+		return p.KeyPrefix() + name
+	}
+	return name
+}
+
+// Under is the pattern of all keys whose names begin with a prefix, as SCAN takes it.
+func Under(prefix string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `\`, `\\`).Replace(prefix) + "*"
 }
 
 // Addressed is a cluster of real servers, for clients that are not of Redis.

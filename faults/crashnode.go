@@ -5,6 +5,7 @@ import "context"
 var crashNode = Kind{
 	Name: "crash-node", About: "kills a lock server with SIGKILL; at its end the server is started again",
 	Nodes: true, Heals: true,
+	Acts: "its process",
 	make: func(c Controls, s Spec, _ string) Fault { return &crashedNode{c, s.Nodes} },
 }
 

@@ -11,6 +11,7 @@ import (
 var cutReplication = Kind{
 	Name: "cut-replication", About: "cuts replicas off from their master, but from nobody else; their links seem up",
 	Nodes: true, Heals: true, Failovers: true,
+	Acts: "its replicas",
 	make: func(c Controls, s Spec, id string) Fault { return &replicationCut{c: c, id: id, nodes: s.Nodes} },
 }
 
@@ -61,7 +62,7 @@ func (f *replicationCut) lag(ctx context.Context, g group, master string) (strin
 			return "", err
 		}
 	}
-	if _, err := g.Command(ctx, master, "SET", replicationProbe, f.id); err != nil {
+	if _, err := g.Command(ctx, master, "SET", cluster.Key(f.c, replicationProbe), f.id); err != nil {
 		return "", err
 	}
 	written, err := g.replication(ctx, master)

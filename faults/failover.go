@@ -21,6 +21,7 @@ var failover = Kind{
 	About: "makes a replica the master (how: kill, command, isolate); at its end the old master is back as a replica",
 	Hosts: true, FewHosts: true, Heals: true, Failovers: true, Takes: []string{"how"},
 	check: checkFailover,
+	Acts:  "its role",
 	make:  func(c Controls, s Spec, id string) Fault { return &failedOver{c: c, spec: s, id: id} },
 }
 

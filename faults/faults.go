@@ -110,6 +110,9 @@ type Kind struct {
 	FewHosts bool
 	// Failovers: only where there are replicas and Sentinels.
 	Failovers bool
+	// Acts is what of a server it acts on, beyond keys: absent where a server that the
+	// run has not started can have it, too.
+	Acts string
 	// Takes are the keys of a Spec that only some kinds take, and this one does.
 	Takes []string
 

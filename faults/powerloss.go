@@ -11,6 +11,7 @@ import (
 var powerLoss = Kind{
 	Name: "power-loss", About: "takes the power from a lock server at its end: what was written since its start and not synced is lost",
 	Nodes: true, Data: true, Heals: true, check: checkPower, draw: drawPower,
+	Acts: "its process and its files",
 	make: func(c Controls, s Spec, _ string) Fault { return &lostPower{c, s.Nodes} },
 }
 

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"lockchaos/cluster"
 )
 
 var readOnly = Kind{
 	Name: "read-only", About: "makes a lock server refuse writes with READONLY, as a master does that was demoted",
 	Nodes: true, Data: true, Heals: true,
+	Acts: "its role",
 	make: func(c Controls, s Spec, _ string) Fault { return &demoted{c, s.Nodes} },
 }
 
@@ -30,7 +33,7 @@ func (f *demoted) Start(ctx context.Context) (string, error) {
 		if _, err := f.c.Command(ctx, n, "REPLICAOF", deadHost, deadPort); err != nil {
 			return "", err
 		}
-		_, err := f.c.Command(ctx, n, "DEL", probeKey)
+		_, err := f.c.Command(ctx, n, "DEL", cluster.Key(f.c, probeKey))
 		switch {
 		case err == nil:
 			return "", errors.New("it still takes writes")
@@ -46,7 +49,7 @@ func (f *demoted) Heal(ctx context.Context) (string, error) {
 		if _, err := f.c.Command(ctx, n, "REPLICAOF", "NO", "ONE"); err != nil {
 			return "", err
 		}
-		if _, err := f.c.Command(ctx, n, "DEL", probeKey); err != nil {
+		if _, err := f.c.Command(ctx, n, "DEL", cluster.Key(f.c, probeKey)); err != nil {
 			return "", fmt.Errorf("it takes no writes yet: %w", err)
 		}
 		return "a write is accepted", nil

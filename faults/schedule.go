@@ -175,14 +175,19 @@ func (s *Schedule) Reach(ctx context.Context, host string, do history.Do, before
 	s.mu.Lock()
 	s.counts[p]++
 	n := s.counts[p]
-	close(s.changed)
-	s.changed = make(chan struct{})
+	if len(s.orders) > 0 { // only they wait for it
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
 	s.mu.Unlock()
 	for _, f := range s.faults {
-		if hits(f.spec.From, p, n) {
+		if hits(&f.spec.From, p, n) {
 			s.start(f)
 		}
-		if since, begun := s.since(f, n); begun && hits(f.spec.Until, p, since) {
+		if !at(&f.spec.Until, p) {
+			continue
+		}
+		if since, begun := s.since(f, n); begun && hits(&f.spec.Until, p, since) {
 			s.heal(f, false)
 		}
 	}
@@ -192,11 +197,12 @@ func (s *Schedule) Reach(ctx context.Context, host string, do history.Do, before
 	return s.wait(ctx, p, n)
 }
 
-func hits(t Trigger, p Point, n int) bool {
-	q := t.Point
-	nth := q.Nth
-	q.Nth = 0
-	return !t.IsZero() && !t.Timed && q == p && nth == n
+func hits(t *Trigger, p Point, n int) bool { return at(t, p) && t.Point.Nth == n }
+
+// at tells whether a trigger waits for a point, the n-th time or another.
+func at(t *Trigger, p Point) bool {
+	q := &t.Point
+	return !t.Timed && !t.IsZero() && q.Host == p.Host && q.Do == p.Do && q.Before == p.Before
 }
 
 // since counts from the end of the fault's start.
@@ -258,7 +264,7 @@ func (s *Schedule) await(ctx context.Context, o Order) (bool, error) {
 
 func (f *planned) step(step, proof string) history.Event {
 	return history.Event{Kind: history.Fault, Fault: &history.FaultStep{
-		ID: f.id, Name: f.spec.Kind, How: f.spec.How, Step: step, Targets: f.targets(), Proof: proof,
+		ID: f.id, Name: f.spec.Kind, How: f.spec.How, Step: step, Targets: f.targets(), By: f.spec.By.D(), Rate: f.spec.Rate, Proof: proof,
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 var slow = Kind{
 	Name: "slow", About: "makes a lock server answer slowly, one command after the other",
 	Nodes: true, Data: true, Heals: true, Takes: []string{"latency"}, check: checkSlow, draw: drawSlow,
+	Acts: "its process",
 	make: func(c Controls, s Spec, _ string) Fault { return &slowed{c, s.Nodes, s.Latency.D()} },
 }
 

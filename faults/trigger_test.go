@@ -84,7 +84,7 @@ func TestZeroTrigger(t *testing.T) {
 	if !none.IsZero() || some.IsZero() {
 		t.Errorf("IsZero: of none %v, of at 0s %v", none.IsZero(), some.IsZero())
 	}
-	if hits(none, Point{}, 0) || hits(some, Point{}, 0) {
+	if hits(&none, Point{}, 0) || hits(&some, Point{}, 0) {
 		t.Error("a trigger without a point hits one")
 	}
 }

@@ -34,7 +34,7 @@ func appendEvent(b []byte, e *Event) []byte {
 	b = number(b, "took", int64(e.Took))
 	if e.Fault != nil {
 		b = append(b, `,"fault":`...)
-		step, _ := json.Marshal(e.Fault) // strings only: it cannot fail
+		step, _ := json.Marshal(e.Fault) // strings and numbers that a scenario can have: it cannot fail
 		b = append(b, step...)
 	}
 	return append(b, "}\n"...)

@@ -111,6 +111,9 @@ type FaultStep struct {
 	How string `json:"how,omitempty"`
 	// Targets are what it is done to: hosts, nodes, or links as "w1>n3".
 	Targets []string `json:"targets,omitempty"`
+	// By is how far clocks are set forward, below 0 back; Rate is how fast they run.
+	By   time.Duration `json:"by,omitempty"`
+	Rate float64       `json:"rate,omitempty"`
 	// Proof is what was observed, in words that name the observation.
 	Proof string `json:"proof,omitempty"`
 }

@@ -58,22 +58,27 @@ func (r *Recorder) Keep(h *History) {
 // Add stamps e with the next sequence number and the time, writes it, and
 // returns it as written. What comes after End is dropped: it is the last line.
 func (r *Recorder) Add(e Event) Event {
+	r.Put(&e)
+	return e
+}
+
+// Put is Add for an event in its place: it is stamped there, and not copied.
+func (r *Recorder) Put(e *Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended { // a library may go on with what nobody waits for any more
-		return e
+		return
 	}
 	r.ended = e.Kind == End
 	r.seq++
 	e.Seq, e.T = r.seq, time.Since(r.start)
-	r.buf = appendEvent(r.buf[:0], &e)
+	r.buf = appendEvent(r.buf[:0], e)
 	_, err := r.w.Write(r.buf)
 	r.note(err)
 	if r.keep != nil {
-		r.keep.Events = append(r.keep.Events, e)
+		r.keep.Events = append(r.keep.Events, *e)
 		r.keep.Complete = e.Kind == End
 	}
-	return e
 }
 
 // NextOp returns a new operation number.

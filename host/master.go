@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,21 +19,23 @@ import (
 // DialMaster makes a pool that leads to the master of the time: go-redis'
 // failover client, with the options' settings and its own defaults for the rest.
 func DialMaster(s SentinelInit, o locks.Options) redis.Pool {
+	w := &witness{}
 	client := goredislib.NewFailoverClient(&goredislib.FailoverOptions{
 		MasterName:            s.Master,
 		SentinelAddrs:         s.Sentinels,
-		Dialer:                ownWay(s.Addresses),
+		Dialer:                ownWay(s, w),
 		ContextTimeoutEnabled: o.ContextTimeout,
 		ReadTimeout:           o.ReadTimeout.D(),
 		MaxRetries:            o.MaxRetries,
 	})
-	return &masterPool{goredis.NewPool(client), client}
+	return &masterPool{goredis.NewPool(client), client, w}
 }
 
-// ownWay dials the host's own address of what Sentinels name.
-func ownWay(addresses map[string]string) func(context.Context, string, string) (net.Conn, error) {
+// ownWay dials the host's own address of what Sentinels name. w sees what goes to
+// nodes, and not what goes to Sentinels.
+func ownWay(s SentinelInit, w *witness) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		to, mapped := addresses[addr]
+		to, mapped := s.Addresses[addr]
 		if !mapped {
 			to = addr
 		}
@@ -46,7 +49,11 @@ func ownWay(addresses map[string]string) func(context.Context, string, string) (
 			_ = c.Close()
 			return nil, fmt.Errorf("a Sentinel names %q, expected an IP address and a port: %w", addr, err)
 		}
-		return &namedConn{c.(*net.TCPConn), net.TCPAddrFromAddrPort(named)}, nil
+		n := &namedConn{c.(*net.TCPConn), net.TCPAddrFromAddrPort(named)}
+		if slices.Contains(s.Sentinels, to) {
+			return n, nil
+		}
+		return &seenConn{n, to, w}, nil
 	}
 }
 
@@ -62,10 +69,11 @@ type namedConn struct {
 
 func (c *namedConn) RemoteAddr() net.Addr { return c.to }
 
-// masterPool is a pool whose connections can WAIT.
+// masterPool is a pool whose connections can WAIT, and know who has answered.
 type masterPool struct {
 	redis.Pool
-	client *goredislib.Client
+	client  *goredislib.Client
+	witness *witness
 }
 
 func (p *masterPool) Get(ctx context.Context) (redis.Conn, error) {
@@ -73,20 +81,43 @@ func (p *masterPool) Get(ctx context.Context) (redis.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &masterConn{c, p.client, ctx}, nil
+	return &masterConn{Conn: c, client: p.client, ctx: ctx, witness: p.witness}, nil
 }
 
 type masterConn struct {
 	redis.Conn
-	client *goredislib.Client
-	ctx    context.Context
+	client  *goredislib.Client
+	ctx     context.Context
+	witness *witness
+	node    string // that has answered the last command
 }
 
-var _ locks.Waiter = (*masterConn)(nil)
+var (
+	_ locks.Waiter = (*masterConn)(nil)
+	_ Answerer     = (*masterConn)(nil)
+)
+
+func (c *masterConn) Answered() string { return c.node }
+
+func (c *masterConn) SetNX(name, value string, expiry time.Duration) (bool, error) {
+	s := c.witness.begin()
+	ok, err := c.Conn.SetNX(name, value, expiry)
+	c.node = c.witness.end(s)
+	return ok, err
+}
+
+func (c *masterConn) Eval(script *redis.Script, keysAndArgs ...any) (any, error) {
+	s := c.witness.begin()
+	v, err := c.Conn.Eval(script, keysAndArgs...)
+	c.node = c.witness.end(s)
+	return v, err
+}
 
 // EvalWait sends the script by its hash, as Eval does, and whole where the
 // master does not know it; WAIT comes right behind it in one pipeline.
 func (c *masterConn) EvalWait(s *redis.Script, replicas int, timeout time.Duration, keysAndArgs ...any) (any, int64, error) {
+	seen := c.witness.begin()
+	defer func() { c.node = c.witness.end(seen) }()
 	keys := make([]string, s.KeyCount)
 	for i := range keys {
 		keys[i] = fmt.Sprint(keysAndArgs[i])

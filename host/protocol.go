@@ -51,6 +51,9 @@ type Init struct {
 	TTLMS    float64       `json:"ttl_ms"`
 	// Discipline is trusting or checks-lease: whether check looks at the clock.
 	Discipline string `json:"discipline"`
+	// KeyPrefix is what the names of all keys must begin with, on servers that
+	// others use, too. The name of a lock does.
+	KeyPrefix string `json:"key_prefix,omitempty"`
 	// Seed is for what the host draws at random, where it wants to repeat.
 	Seed    int64          `json:"seed"`
 	Options map[string]any `json:"options,omitempty"`

@@ -32,7 +32,7 @@ type Server struct {
 	DialMaster func(SentinelInit, locks.Options) redis.Pool
 
 	dial Dialer
-	out  func(any) // writes one line; safe for many goroutines
+	tell func(Event) // safe for many goroutines
 
 	mu     sync.Mutex
 	init   *Init
@@ -55,7 +55,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, dial Dialer) error 
 	var mu sync.Mutex
 	buf := bufio.NewWriterSize(out, 16<<10)
 	enc := json.NewEncoder(buf)
-	s := NewServer(dial, func(v any) {
+	write := func(v any) {
 		mu.Lock()
 		defer mu.Unlock()
 		err := enc.Encode(v)
@@ -66,7 +66,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, dial Dialer) error 
 		if err != nil {
 			slog.Error("cannot write to the harness", "err", err)
 		}
-	})
+	}
+	s := NewServer(dial, func(e Event) { write(e) })
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -85,20 +86,20 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, dial Dialer) error 
 			return fmt.Errorf("request %s: %w", excerpt.Of(line), err)
 		}
 		if r.Op == OpClose {
-			s.out(Reply{ID: r.ID, OK: true})
+			write(Reply{ID: r.ID, OK: true})
 			return nil
 		}
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			s.out(s.Handle(ctx, r))
+			write(s.Handle(ctx, r))
 		}()
 	}
 }
 
-// NewServer makes a host that writes replies to nobody and events to out.
-func NewServer(dial Dialer, out func(any)) *Server {
-	return &Server{DialMaster: DialMaster, dial: dial, out: out, locks: map[string]locks.Locker{}, grants: map[int64]*held{}}
+// NewServer makes a host that writes replies to nobody, and tells events.
+func NewServer(dial Dialer, tell func(Event)) *Server {
+	return &Server{DialMaster: DialMaster, dial: dial, tell: tell, locks: map[string]locks.Locker{}, grants: map[int64]*held{}}
 }
 
 // Handle does one request.
@@ -171,11 +172,11 @@ func (s *Server) start(ctx context.Context, init *Init) error {
 		return bad("init came twice")
 	}
 	s.init, s.system, s.opts = init, system, opts
-	if init.Sentinel != nil { // which node answers is the pool's to know
-		s.pools = []redis.Pool{&tracedPool{Pool: s.DialMaster(*init.Sentinel, opts), node: -1, out: s.out}}
+	if init.Sentinel != nil { // which node answers is the connection's to know
+		s.pools = []redis.Pool{&tracedPool{Pool: s.DialMaster(*init.Sentinel, opts), node: -1, nodes: init.Nodes, tell: s.tell}}
 	} else {
 		for i, addr := range init.Nodes {
-			s.pools = append(s.pools, &tracedPool{Pool: s.dial(addr, opts), node: i, out: s.out})
+			s.pools = append(s.pools, &tracedPool{Pool: s.dial(addr, opts), node: i, tell: s.tell})
 		}
 	}
 	s.warm(ctx)
@@ -194,7 +195,7 @@ func (s *Server) warm(ctx context.Context) {
 			defer wg.Done()
 			conn, err := p.Get(ctx)
 			if err == nil {
-				_, err = conn.PTTL("lockchaos:warm")
+				_, err = conn.PTTL(s.init.KeyPrefix + "lockchaos:warm")
 				conn.Close()
 			}
 			if err != nil {

@@ -196,7 +196,7 @@ func TestInit(t *testing.T) {
 		{"unknown option", func(i *host.Init) { i.Options = map[string]any{"trys": 1} }, `unknown field "trys"`},
 	} {
 		down := func(string, locks.Options) redis.Pool { return broken{} }
-		s := host.NewServer(down, func(any) {})
+		s := host.NewServer(down, func(host.Event) {})
 		init := good
 		c.change(&init)
 		r := s.Handle(t.Context(), host.Request{ID: 5, Op: host.OpInit, Init: &init})
@@ -217,7 +217,7 @@ func TestInit(t *testing.T) {
 			t.Errorf("%s: a good init after it: %+v", c.name, r.Error)
 		}
 	}
-	s := host.NewServer(nil, func(any) {})
+	s := host.NewServer(nil, func(host.Event) {})
 	for _, op := range []string{host.OpInit, host.OpAcquire, host.OpExtend, host.OpCheck, host.OpRelease} {
 		if r := s.Handle(t.Context(), host.Request{ID: 1, Op: op, Lock: "L", Grant: 1}); r.OK || r.Error.Code != host.CodeBadRequest {
 			t.Errorf("%s before init: %+v", op, r)

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-redsync/redsync/v4/redis"
@@ -15,15 +16,24 @@ type requestID struct{}
 // tracedPool sends a trace event for each answer of its node.
 type tracedPool struct {
 	redis.Pool
-	node int
-	out  func(any)
+	node int // below 0 where each connection knows by itself
+	// nodes are the host's own addresses of the nodes.
+	nodes []string
+	tell  func(Event)
+}
+
+// Answerer is a connection that leads to now one node and now another.
+type Answerer interface {
+	// Answered is the host's own address of the node that has answered the last
+	// command; "" where nobody knows.
+	Answered() string
 }
 
 func (p *tracedPool) Get(ctx context.Context) (redis.Conn, error) {
 	id, _ := ctx.Value(requestID{}).(int64)
 	conn, err := p.Pool.Get(ctx)
 	if err != nil {
-		p.vote(id, "connect", "error", 0, err)
+		p.vote(id, p.node, "connect", "error", 0, err)
 		return nil, err
 	}
 	if id == 0 {
@@ -32,13 +42,13 @@ func (p *tracedPool) Get(ctx context.Context) (redis.Conn, error) {
 	return &tracedConn{Conn: conn, pool: p, id: id}, nil
 }
 
-func (p *tracedPool) vote(id int64, command, vote string, d time.Duration, err error) {
-	e := Event{Event: EventTrace, ID: id, Node: p.node, Command: command, Vote: vote,
+func (p *tracedPool) vote(id int64, node int, command, vote string, d time.Duration, err error) {
+	e := Event{Event: EventTrace, ID: id, Node: node, Command: command, Vote: vote,
 		MS: float64(d.Microseconds()) / 1000}
 	if err != nil {
 		e.Text = err.Error()
 	}
-	p.out(e)
+	p.tell(e)
 }
 
 type tracedConn struct {
@@ -47,10 +57,18 @@ type tracedConn struct {
 	id   int64
 }
 
+func (c *tracedConn) vote(command, vote string, d time.Duration, err error) {
+	node := c.pool.node
+	if a, ok := c.Conn.(Answerer); ok && node < 0 {
+		node = slices.Index(c.pool.nodes, a.Answered())
+	}
+	c.pool.vote(c.id, node, command, vote, d, err)
+}
+
 func (c *tracedConn) SetNX(name, value string, expiry time.Duration) (bool, error) {
 	start := time.Now()
 	ok, err := c.Conn.SetNX(name, value, expiry)
-	c.pool.vote(c.id, "set", ballot(ok, err), time.Since(start), err)
+	c.vote("set", ballot(ok, err), time.Since(start), err)
 	return ok, err
 }
 
@@ -58,7 +76,7 @@ func (c *tracedConn) Eval(s *redis.Script, keysAndArgs ...any) (any, error) {
 	start := time.Now()
 	v, err := c.Conn.Eval(s, keysAndArgs...)
 	n, _ := v.(int64)
-	c.pool.vote(c.id, "eval", ballot(n > 0, err), time.Since(start), err)
+	c.vote("eval", ballot(n > 0, err), time.Since(start), err)
 	return v, err
 }
 
@@ -72,7 +90,7 @@ func (c *tracedConn) EvalWait(s *redis.Script, replicas int, timeout time.Durati
 	start := time.Now()
 	v, acked, err := w.EvalWait(s, replicas, timeout, keysAndArgs...)
 	n, _ := v.(int64)
-	c.pool.vote(c.id, "eval", ballot(n > 0, err), time.Since(start), err)
+	c.vote("eval", ballot(n > 0, err), time.Since(start), err)
 	return v, acked, err
 }
 

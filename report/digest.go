@@ -15,7 +15,9 @@ import (
 // Digest is what every rendering of a set of runs says, worked out once from
 // the saved verdicts. It judges nothing.
 type Digest struct {
-	Headline  string
+	Headline string
+	// Missing says which shards are missing from what was put together; "" for none.
+	Missing   string
 	Questions []*Question
 	Columns   []string
 	Rows      []Row
@@ -58,6 +60,8 @@ type Cell struct {
 	Runs    []*Told
 	// Shown is the run that is told in full.
 	Shown *Told
+
+	found []string // kinds of findings, where there are no runs
 }
 
 // Told is one run and what is said of it.
@@ -119,6 +123,10 @@ func NewDigest(runs []*results.Saved) *Digest {
 	var b strings.Builder
 	summary(&b, as, "")
 	d.Headline = strings.TrimSuffix(strings.TrimSpace(b.String()), ".")
+	if i := slices.IndexFunc(as, func(a *results.Assessment) bool { return a.Trust != nil && a.Trust.Missing != "" }); i >= 0 {
+		d.Missing = as[i].Trust.Missing
+		d.Headline += "; " + d.Missing
+	}
 	m := newMatrix(as)
 	d.Columns = m.columns
 	for _, r := range m.rows {

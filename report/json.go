@@ -54,7 +54,11 @@ func JSON(w io.Writer, d *Digest) error {
 	for _, t := range d.Runs {
 		r.Runs = append(r.Runs, jsonRun{t.Assessment, t.Manifest})
 	}
-	b, err := json.MarshalIndent(r, "", "  ")
+	return writeJSON(w, r)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}

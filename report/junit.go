@@ -67,6 +67,12 @@ func JUnit(w io.Writer, d *Digest) error {
 		s.seconds += t.Took.Seconds()
 		s.Cases = append(s.Cases, c)
 	}
+	if d.Missing != "" { // what was not run must not look like what passed
+		trouble := &junitTrouble{Message: Short(d.Missing, mostWords), Type: "missing"}
+		all.Suites = append(all.Suites, &junitSuite{Name: "shards", Tests: 1, Errors: 1,
+			Cases: []junitCase{{Class: "shards", Name: "all shards are there", Time: "0.000", Error: trouble}}})
+		all.Tests, all.Errors = all.Tests+1, all.Errors+1
+	}
 	for _, s := range all.Suites {
 		s.Time = fmt.Sprintf("%.3f", s.seconds)
 	}

@@ -46,8 +46,10 @@ func some() []*results.Saved {
 func formats() map[string]func(io.Writer, *Digest) error {
 	return map[string]func(io.Writer, *Digest) error{
 		"markdown": Markdown, "junit": JUnit, "json": JSON,
-		"terminal": func(w io.Writer, d *Digest) error { return Terminal(w, d.Assessments(), "", 120) },
-		"compare":  func(w io.Writer, d *Digest) error { return Compare(w, d, NewDigest(nil)) },
+		"terminal":          func(w io.Writer, d *Digest) error { return Terminal(w, d.Assessments(), "", 120) },
+		"compare":           func(w io.Writer, d *Digest) error { return NewComparison(d, NewDigest(nil)).Terminal(w) },
+		"compare, markdown": func(w io.Writer, d *Digest) error { return NewComparison(d, NewDigest(nil)).Markdown(w) },
+		"compare, json":     func(w io.Writer, d *Digest) error { return NewComparison(d, NewDigest(nil)).JSON(w) },
 	}
 }
 
@@ -140,7 +142,7 @@ func TestHostileContent(t *testing.T) {
 				t.Error("the name is not shown")
 			}
 			switch name {
-			case "markdown":
+			case "markdown", "compare, markdown":
 				for _, bad := range []string{"<script", "](http", "@all", "#1", "http:"} {
 					if strings.Contains(s, bad) {
 						t.Errorf("%q comes through", bad)
@@ -155,12 +157,12 @@ func TestHostileContent(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-			case "json":
+			case "json", "compare, json":
 				if !json.Valid(b.Bytes()) || strings.Contains(s, "<script") {
 					t.Error("no harmless JSON")
 				}
 			}
-			if name != "json" && len(s) > 200_000 {
+			if !strings.HasSuffix(name, "json") && len(s) > 200_000 {
 				t.Errorf("%d bytes", len(s))
 			}
 		})
@@ -182,6 +184,13 @@ func TestMarkdownIsShort(t *testing.T) {
 	if b.Len() > MaxMarkdown || !strings.Contains(b.String(), "left out") {
 		t.Errorf("%d bytes, and it ends: %s", b.Len(), b.String()[b.Len()-200:])
 	}
+	b.Reset()
+	if err := NewComparison(NewDigest(runs), NewDigest(nil)).Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > MaxMarkdown || strings.Contains(b.String(), "left out") == (strings.Count(b.String(), "\n| ") > 3000) {
+		t.Errorf("the comparison has %d bytes, and ends: %s", b.Len(), b.String()[b.Len()-200:])
+	}
 }
 
 // trials are so many runs of one cell, of which the first n are violated.
@@ -200,11 +209,14 @@ func trials(experiment string, n, of int) []*results.Saved {
 func TestCompare(t *testing.T) {
 	a := append(append(append(trials("better", 18, 20), trials("same", 2, 20)...), trials("noise", 1, 3)...), trials("gone", 0, 1)...)
 	b := append(append(append(trials("better", 1, 20), trials("same", 2, 20)...), trials("noise", 2, 3)...), trials("new", 0, 1)...)
-	var out bytes.Buffer
-	if err := Compare(&out, NewDigest(a), NewDigest(b)); err != nil {
-		t.Fatal(err)
+	x := NewComparison(NewDigest(a), NewDigest(b))
+	for name, write := range map[string]func(io.Writer) error{"compare": x.Terminal, "compare-markdown": x.Markdown, "compare-json": x.JSON} {
+		var out bytes.Buffer
+		if err := write(&out); err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, "testdata/"+name+".golden", out.String())
 	}
-	golden.Check(t, "testdata/compare.golden", out.String())
 	for _, c := range Changes(NewDigest(a), NewDigest(b)) {
 		if c.Significant != (c.Column == "better") {
 			t.Errorf("%s: significant %v, p %g", c.Column, c.Significant, c.P)

@@ -13,7 +13,7 @@ import (
 func schema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
-	for _, file := range []string{"verdict.schema.json", "report.schema.json"} {
+	for _, file := range []string{"verdict.schema.json", "report.schema.json", "sweep.schema.json", "compare.schema.json"} {
 		doc, err := jsonschema.SchemeURLLoader{"file": jsonschema.FileLoader{}}.Load("file://" + abs(t, "../docs/"+file))
 		if err != nil {
 			t.Fatal(err)
@@ -75,6 +75,29 @@ func TestSchema(t *testing.T) {
 			t.Fatalf("the report has no %s", was)
 		}
 		if reports.Validate(value(t, bytes.ReplaceAll(b.Bytes(), []byte(was), []byte(now)))) == nil {
+			t.Errorf("the schema takes %s", now)
+		}
+	}
+}
+
+func TestCompareSchema(t *testing.T) {
+	var b bytes.Buffer
+	a := NewDigest(append(trials("better", 18, 20), trials("gone", 0, 1)...))
+	if err := NewComparison(a, NewDigest(trials("better", 1, 20))).JSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	s := schema(t, "compare.schema.json")
+	if err := s.Validate(value(t, b.Bytes())); err != nil {
+		t.Errorf("comparison: %v", err)
+	}
+	for was, now := range map[string]string{
+		`"format": "lockchaos-comparison"`: `"format": "x"`, `"n": 18`: `"n": -1`, `"significant": true`: `"significant": 1`,
+		`"b": null`: `"b": 7`, `"p": `: `"q": `, `"outcome": "violated"`: `"outcome": "unlucky"`,
+	} {
+		if !bytes.Contains(b.Bytes(), []byte(was)) {
+			t.Fatalf("the comparison has no %s:\n%s", was, b.Bytes())
+		}
+		if s.Validate(value(t, bytes.ReplaceAll(b.Bytes(), []byte(was), []byte(now)))) == nil {
 			t.Errorf("the schema takes %s", now)
 		}
 	}

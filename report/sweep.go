@@ -7,74 +7,95 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"lockchaos/results"
 	"lockchaos/runner"
 )
 
-// Sweep tells of a sweep through seeds: a live line while it goes, and at its
-// end what was found by kind, each with its first failing seed.
-type Sweep struct {
+// SweepProgress tells of a sweep through seeds while it goes: a live line on a
+// terminal, nothing elsewhere.
+type SweepProgress struct {
 	w     io.Writer
 	live  bool
-	width int
 	total int
-
-	mu    sync.Mutex
 	drawn time.Time // when the live line was last drawn
-	done  int
-	order []string // of the scenarios and guards
-	tally map[string]*runner.Tally
 }
 
-// NewSweep writes to w.
-func NewSweep(w io.Writer, live bool, width, total int) *Sweep {
-	s := &Sweep{w: w, live: live, width: width, total: total, tally: map[string]*runner.Tally{}}
+// NewSweepProgress writes to w how many runs there will be.
+func NewSweepProgress(w io.Writer, live bool, total int) *SweepProgress {
 	fmt.Fprintf(w, "%s in the simulation\n", count(total, "run"))
-	return s
+	return &SweepProgress{w: w, live: live, total: total}
 }
 
-// Add counts one seed.
-func (s *Sweep) Add(seed runner.Seed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done++
-	key := seed.Scenario + " guard " + seed.Guard
-	t, ok := s.tally[key]
-	if !ok {
-		t = &runner.Tally{}
-		s.tally[key] = t
-		s.order = append(s.order, key)
-	}
-	t.Add(seed)
-	if s.live && time.Since(s.drawn) > 100*time.Millisecond {
-		s.drawn = time.Now()
-		fmt.Fprintf(s.w, "\r\x1b[K%d/%d done", s.done, s.total)
+// Done says how many runs are done.
+func (p *SweepProgress) Done(runs int) {
+	if p.live && time.Since(p.drawn) > 100*time.Millisecond {
+		p.drawn = time.Now()
+		fmt.Fprintf(p.w, "\r\x1b[K%d/%d done", runs, p.total)
 	}
 }
 
-// Done writes the report. took is how long the sweep took.
-func (s *Sweep) Done(took time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.live {
-		fmt.Fprint(s.w, "\r\x1b[K")
+// Clear takes the live line away.
+func (p *SweepProgress) Clear() {
+	if p.live {
+		fmt.Fprint(p.w, "\r\x1b[K")
 	}
-	slices.Sort(s.order)
+}
+
+// Sweep writes what was found in a sweep by kind, each with its first failing seed.
+func Sweep(w io.Writer, s *runner.Sweep) error {
 	var b strings.Builder
-	simulated := 0.0
-	for _, key := range s.order {
-		writeTally(&b, key, s.tally[key])
-		simulated += s.tally[key].Simulated
+	for _, t := range s.Tallies {
+		writeTally(&b, t)
 	}
-	fmt.Fprintf(&b, "\n%s of %.0f simulated seconds in %.1f s: %.0f times real time\n",
-		count(s.done, "run"), simulated, took.Seconds(), simulated/took.Seconds())
-	fmt.Fprint(s.w, Clean(b.String()))
+	fmt.Fprintf(&b, "\n%s of %.0f simulated seconds in %.1f s", count(s.Done, "run"), s.Simulated, s.Took)
+	if s.Took > 0 {
+		fmt.Fprintf(&b, ": %.0f times real time", s.Simulated/s.Took)
+	}
+	b.WriteByte('\n')
+	switch {
+	case s.Merged != nil:
+		merged(&b, s.Merged)
+	case s.Done < s.Planned:
+		fmt.Fprintf(&b, "BROKEN OFF: %d of %s not done\n", s.Planned-s.Done, count(s.Planned, "run"))
+	}
+	_, err := io.WriteString(w, Clean(b.String()))
+	return err
 }
 
-func writeTally(b *strings.Builder, key string, t *runner.Tally) {
-	fmt.Fprintf(b, "\n%s on sim: %d seeds, %d safe, %d violated, %d inconclusive", key, t.Seeds, t.Safe, t.Violated, t.Inconclusive)
+// Merged writes of which shards a result was put together, and which are missing.
+func Merged(w io.Writer, m *results.Merged) error {
+	var b strings.Builder
+	merged(&b, m)
+	_, err := io.WriteString(w, Clean(b.String()))
+	return err
+}
+
+func merged(b *strings.Builder, m *results.Merged) {
+	fmt.Fprintf(b, "put together from %d of %s: %s\n", len(m.From), count(m.Of, "shard"), strings.Join(m.From, ", "))
+	if len(m.Aside) > 0 {
+		fmt.Fprintf(b, "set aside, as broken off and done again: %s\n", strings.Join(m.Aside, ", "))
+	}
+	if len(m.Commits) > 0 {
+		fmt.Fprintf(b, "of several commits: %s\n", strings.Join(m.Commits, ", "))
+	}
+	if len(m.Missing) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "MISSING, so this proves nothing for the rest (%d of %s):\n", len(m.Missing), count(m.Of, "shard"))
+	const most = 20
+	for i, words := range m.Missing {
+		if i == most {
+			fmt.Fprintf(b, "  and %d more\n", len(m.Missing)-most)
+			break
+		}
+		fmt.Fprintf(b, "  %s\n", words)
+	}
+}
+
+func writeTally(b *strings.Builder, t *runner.Tally) {
+	fmt.Fprintf(b, "\n%s guard %s on sim: %d seeds, %d safe, %d violated, %d inconclusive", t.Scenario, t.Guard, t.Seeds, t.Safe, t.Violated, t.Inconclusive)
 	if t.Failed > 0 {
 		fmt.Fprintf(b, ", %d failed", t.Failed)
 	}
@@ -98,11 +119,4 @@ func writeTally(b *strings.Builder, key string, t *runner.Tally) {
 	for _, s := range t.Unstable {
 		fmt.Fprintf(b, "  NOT REPEATED: seed %d gave another history when it was run again: this is a bug of the simulation\n", s.Seed)
 	}
-}
-
-// Tallies are the tallies by scenario and guard.
-func (s *Sweep) Tallies() map[string]*runner.Tally {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.tally)
 }

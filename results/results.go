@@ -3,6 +3,8 @@
 //
 //	results/runs/20261129-201501-3f2a/            one call of chaos run
 //	  summary.json                                what came out: canary, controls, every run
+//	  shard.json                                  of a shard: which, and all that it is a part of
+//	  sweep.json                                  of a sweep over seeds, in place of all others
 //	  single.pause-after-acquire/fence/t1/        one run
 //	    manifest.json   what was run, with which versions and options
 //	    scenario.yaml   the scenario as it was read
@@ -32,6 +34,8 @@ const (
 	VerdictFile  = "verdict.json"
 	TimelineFile = "timeline.json"
 	SummaryFile  = "summary.json"
+	SweepFile    = "sweep.json"
+	ShardFile    = "shard.json"
 	LogsDir      = "logs"
 )
 
@@ -146,16 +150,7 @@ func Load(dir, name string, v any) error {
 // Runs finds the run directories at or below path, in order: those that hold a
 // manifest. It is an error if there is none.
 func Runs(path string) ([]string, error) {
-	var dirs []string
-	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if !d.IsDir() && d.Name() == ManifestFile {
-			dirs = append(dirs, filepath.Dir(p))
-		}
-		return nil
-	})
+	dirs, err := with(path, ManifestFile)
 	if err != nil {
 		return nil, err
 	}
@@ -164,3 +159,22 @@ func Runs(path string) ([]string, error) {
 	}
 	return dirs, nil
 }
+
+// Sweeps finds the directories of saved sweeps at or below path, in order; there
+// may be none.
+func Sweeps(path string) ([]string, error) { return with(path, SweepFile) }
+
+// with finds the directories at or below path that hold a file of that name.
+func with(path, name string) ([]string, error) {
+	var dirs []string
+	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() == name {
+			dirs = append(dirs, filepath.Dir(p))
+		}
+		return err
+	})
+	return dirs, err
+}
+
+// absent tells that a file is not there.
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -9,6 +9,10 @@ type Summary struct {
 	Version int    `json:"version"`
 	Suite   string `json:"suite,omitempty"`
 	World   string `json:"world"`
+	// Shard is the part of a call that this is; Merged says of which parts it was put
+	// together. Both are absent where it was done in one call.
+	Shard  *Shard  `json:"shard,omitempty"`
+	Merged *Merged `json:"merged,omitempty"`
 	// ExitCode is that of the call: the worst of its runs.
 	ExitCode int `json:"exit_code"`
 	// Canary is the run that must be violated; absent outside a suite.

@@ -18,6 +18,9 @@ type Trust struct {
 	// Canary is the outcome of the run that its suite must find violated; absent
 	// outside a suite.
 	Canary checker.Outcome `json:"canary,omitempty"`
+	// Missing says which shards are missing from a batch that was put together of
+	// shards; absent where all are there.
+	Missing string `json:"missing,omitempty"`
 	// Doubts say why the verdict is not to be trusted, whatever it is.
 	Doubts []string `json:"doubts,omitempty"`
 }
@@ -60,6 +63,9 @@ func Settle(as []*Assessment) {
 			continue
 		}
 		t := &Trust{}
+		if a.Trust != nil && a.Trust.Missing != "" { // which no run of the batch can tell
+			t.Missing, t.Doubts = a.Trust.Missing, []string{a.Trust.Missing}
+		}
 		if control != nil {
 			doubtControl(t, control)
 		}

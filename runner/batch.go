@@ -34,6 +34,9 @@ type Batch struct {
 	// TrialsOf are the trials of some scenarios by name, in place of Trials.
 	TrialsOf map[string]int
 	Trials   int
+	// Shard is the part of all runs that is done; nil for all. Each shard does the
+	// canary: it must prove for itself that it can see a violation.
+	Shard    *results.Shard
 	Jobs     int // runs at a time
 	Seed     int64
 	Root     string // results/runs
@@ -132,13 +135,17 @@ func (b Batch) GuardsOf(s *scenario.Scenario) []string {
 // plan, and the batch's directory. A run that fails is an assessment with an
 // error; the batch's own error means that it could not be carried through.
 func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
-	plan := b.plan()
-	if len(plan) == 0 {
+	whole := b.plan()
+	if len(whole) == 0 {
 		return "", nil, ErrNothing
 	}
 	dir, err := results.NewBatch(b.Root, time.Now())
 	if err != nil {
 		return "", nil, err
+	}
+	plan, err := b.deal(dir, whole)
+	if err != nil {
+		return dir, nil, err
 	}
 	b.Progress.Planned(len(plan))
 	out := make([]*results.Assessment, len(plan))
@@ -179,8 +186,10 @@ func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
 	if ctx.Err() != nil {
 		cut = fmt.Errorf("%w: %d of %d runs done", context.Cause(ctx), len(done), len(plan))
 	}
-	return dir, done, errors.Join(cut, results.SettleBatch(done),
-		results.Save(dir, results.SummaryFile, results.Summarise(b.Suite, b.WorldName, b.LeftOut(), done)))
+	err = results.SettleBatch(done)
+	sum := results.Summarise(b.Suite, b.WorldName, b.LeftOut(), done)
+	sum.Shard = b.Shard
+	return dir, done, errors.Join(cut, err, results.Save(dir, results.SummaryFile, sum))
 }
 
 // one does one run: manifest, history, manifest again, and only then the judge.

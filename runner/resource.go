@@ -25,7 +25,7 @@ func (r Run) resource(ctx context.Context, c Cluster) (res workloads.Resource, d
 	if r.Scenario.Resource == scenario.ResourcePostgres {
 		return r.postgres(ctx, c)
 	}
-	res, err = workloads.NewRedisResource(ctx, r.Guard,
+	res, err = workloads.NewRedisResource(ctx, r.Guard, cluster.Key(c, ""),
 		func(host string) redis.Pool { return c.Pool(host, cluster.Resource) }, c.Direct(cluster.Resource))
 	return res, func() {}, err
 }

@@ -109,6 +109,7 @@ func (r Run) Spec() cluster.Spec {
 	s.Nodes = append(r.Scenario.NodeSpecs(), r.resourceNode())
 	for i := range s.Nodes {
 		s.Nodes[i].Clock = slices.Contains(r.Scenario.Clocks(), s.Nodes[i].Name)
+		s.Nodes[i].Own = slices.Contains(r.Scenario.ActedOn(), s.Nodes[i].Name)
 	}
 	for _, h := range r.Scenario.HostNames() {
 		s.Hosts = append(s.Hosts, cluster.HostSpec{Name: h, Command: r.Scenario.Lock.Command, Dir: r.Dir})
@@ -168,7 +169,7 @@ func (l *live) startHosts(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for i, name := range l.Scenario.HostNames() {
 		s := &session{
-			name: name, lock: lockName, rec: l.rec, schedule: l.schedule, resource: l.resource,
+			name: name, lock: lockName, key: cluster.Key(l.cluster, lockName), rec: l.rec, schedule: l.schedule, resource: l.resource,
 			ttl: l.Scenario.Lock.TTL.D(), watchdog: l.Scenario.Lock.Watchdog,
 			careful: l.Scenario.Workload.Discipline == history.ChecksLease,
 			dogs:    map[int64]context.CancelFunc{}, pace: func() {},
@@ -211,6 +212,7 @@ func (l *live) init() host.Init {
 	return host.Init{
 		System: s.Lock.System, TTLMS: float64(s.Lock.TTL.D()) / float64(time.Millisecond),
 		Discipline: s.Workload.Discipline, Seed: l.Seed, Options: options,
+		KeyPrefix: cluster.Key(l.cluster, ""),
 	}
 }
 

@@ -21,7 +21,8 @@ const lockName = "counter"
 // return, and lets the schedule act before and after it.
 type session struct {
 	name     string
-	lock     string
+	lock     string // its name in the history
+	key      string // its name in the cluster, which the host is told
 	host     host.Host
 	rec      *history.Recorder
 	schedule *faults.Schedule
@@ -51,7 +52,7 @@ func (s *session) step(ctx context.Context, call history.Event, act func(*histor
 		s.pace() // it may come after a time that is a round one
 	}
 	call.Kind, call.Host, call.Lock, call.Op = history.Call, s.name, s.lock, s.rec.NextOp()
-	s.rec.Add(call)
+	s.rec.Put(&call)
 	ret := call
 	ret.Kind, ret.Value = history.Return, 0
 	err := act(&ret)
@@ -61,7 +62,7 @@ func (s *session) step(ctx context.Context, call history.Event, act func(*histor
 		s.fail(err)
 		err = errors.Join(workloads.ErrStopped, err)
 	}
-	ret = s.rec.Add(ret)
+	s.rec.Put(&ret)
 	if err == nil && reached(ret) {
 		err = s.schedule.Reach(ctx, s.name, ret.Do, false)
 	}
@@ -91,7 +92,7 @@ func reached(e history.Event) bool {
 
 // ask sends a request to the host and puts its reply into the return.
 func (s *session) ask(ctx context.Context, op string, grant int64, ret *history.Event) (host.Reply, error) {
-	reply, err := s.host.Do(ctx, host.Request{ID: ret.Op, Op: op, Lock: s.lock, Grant: grant})
+	reply, err := s.host.Do(ctx, host.Request{ID: ret.Op, Op: op, Lock: s.key, Grant: grant})
 	if err != nil {
 		return reply, err
 	}
@@ -203,17 +204,29 @@ func event(do history.Do, g *workloads.Grant) history.Event {
 
 // heard records what the host says unasked.
 func (s *session) heard(nodes []string) func(host.Event) {
-	votes := map[string]history.Result{"yes": history.OK, "no": history.Refused, "error": history.Failed}
 	return func(e host.Event) {
 		switch e.Event {
 		case host.EventLost:
 			s.rec.Add(history.Event{Kind: history.Lost, Host: s.name, Lock: s.lock, Grant: e.Grant, Text: e.Text})
 		case host.EventTrace:
-			ev := history.Event{Kind: history.Trace, Host: s.name, Op: e.ID, Code: e.Command, Result: votes[e.Vote], Took: e.Took(), Text: e.Text}
+			ev := history.Event{Kind: history.Trace, Host: s.name, Op: e.ID, Code: e.Command, Result: voted(e.Vote), Took: e.Took(), Text: e.Text}
 			if e.Node >= 0 && e.Node < len(nodes) {
 				ev.Node = nodes[e.Node]
 			}
-			s.rec.Add(ev)
+			s.rec.Put(&ev)
 		}
 	}
+}
+
+// voted is the result of a node's answer, in the words of a host.
+func voted(vote string) history.Result {
+	switch vote {
+	case "yes":
+		return history.OK
+	case "no":
+		return history.Refused
+	case "error":
+		return history.Failed
+	}
+	return ""
 }

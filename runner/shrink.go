@@ -24,8 +24,9 @@ type Shrinker struct {
 	Seeds  int
 	Kind   string // of the finding, with its cause where it has one: double-grant/state-loss
 	Budget int    // most runs
-	// Tried is told of each run: how many there have been, and how many faults are left.
-	Tried func(runs, faults int)
+	// Tried is told after each schedule that was tried how many runs there have
+	// been, and the smallest so far.
+	Tried func(runs int, best *scenario.Scenario)
 
 	runs int
 	best *scenario.Scenario
@@ -41,13 +42,15 @@ func (k *Shrinker) Shrink(s *scenario.Scenario) (*scenario.Scenario, int, error)
 	}
 	k.best = s
 	for {
-		before := k.runs
 		size := weigh(k.best)
 		k.fewerFaults()
 		k.fewerTargets()
 		k.fewerHosts()
 		k.shorter()
-		if weigh(k.best) == size || k.runs >= k.Budget || k.runs == before {
+		if weigh(k.best) == size { // only then: it takes many runs
+			k.finer()
+		}
+		if weigh(k.best) == size || k.runs >= k.Budget {
 			return k.best, k.runs, nil
 		}
 	}
@@ -84,19 +87,19 @@ func (k *Shrinker) givesWith(s *scenario.Scenario, seed int64) bool {
 	}
 	k.runs++
 	out := runSeed(k.Bubble, k.World, s, k.Guard, seed)
-	if k.Tried != nil {
-		k.Tried(k.runs, len(s.Faults))
-	}
 	return slices.ContainsFunc(out.Findings, func(f SeedFinding) bool { return f.Kind == k.Kind })
 }
 
 // keep takes a smaller scenario if it still gives the finding.
 func (k *Shrinker) keep(s scenario.Scenario) bool {
-	if !k.gives(&s) {
-		return false
+	smaller := k.gives(&s)
+	if smaller {
+		k.best = &s
 	}
-	k.best = &s
-	return true
+	if k.Tried != nil {
+		k.Tried(k.runs, k.best)
+	}
+	return smaller
 }
 
 func (k *Shrinker) with(faults []faults.Spec) scenario.Scenario {
@@ -187,6 +190,26 @@ func (k *Shrinker) shorter() {
 		}
 	}
 	k.earlier()
+}
+
+// finer takes less than half away from what shorter could not halve: a quarter,
+// an eighth and a sixteenth.
+func (k *Shrinker) finer() {
+	for i := range k.best.Faults {
+		for _, part := range []locks.Duration{4, 8, 16} {
+			for k.best.Faults[i].For.D() > 2*time.Millisecond &&
+				k.change(i, func(f *faults.Spec) { f.For = less(f.For, part) }) {
+			}
+			for k.best.Faults[i].Latency.D() > 2*time.Millisecond &&
+				k.change(i, func(f *faults.Spec) { f.Latency, f.Jitter = less(f.Latency, part), less(f.Jitter, part) }) {
+			}
+		}
+	}
+}
+
+// less takes one of so many parts away.
+func less(d, parts locks.Duration) locks.Duration {
+	return d - locks.Duration((d / parts).D().Round(5*time.Microsecond))
 }
 
 func half(d locks.Duration) locks.Duration {

@@ -62,6 +62,34 @@ func simulate(t *testing.T, s *scenario.Scenario, guard string, seed int64) (*hi
 	return h, out.Bytes()
 }
 
+// Each vote names its node, whatever the lock system and its commands, so that
+// the picture of a run has whose keys the nodes held.
+func TestVotesNameTheirNodes(t *testing.T) {
+	for _, s := range catalogue(t, scenario.Simulation) {
+		h, _ := simulate(t, s, s.Guards[0], 1)
+		grants := map[int64]bool{}
+		for _, e := range h.Events {
+			if e.Kind == history.Return && e.Do == history.Acquire && e.Result == history.OK {
+				grants[e.Op] = true
+			}
+		}
+		for _, e := range h.Events {
+			if e.Kind == history.Trace && e.Result == history.OK {
+				if e.Node == "" {
+					t.Errorf("%s: %+v names no node", s.Name, e)
+				}
+				delete(grants, e.Op)
+			}
+		}
+		if len(grants) > 0 {
+			t.Errorf("%s: grants without a vote: %v", s.Name, grants)
+		}
+		if _, tl, err := checker.Examine(h); err != nil || len(tl.Nodes) == 0 || len(tl.Keys) == 0 {
+			t.Errorf("%s: %v: the nodes %v, %d keys", s.Name, err, tl.Nodes, len(tl.Keys))
+		}
+	}
+}
+
 // The same seed gives the same history, byte for byte: with one thread and with
 // two, and with both processors kept busy.
 func TestDeterminism(t *testing.T) {

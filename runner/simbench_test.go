@@ -2,12 +2,12 @@ package runner
 
 import (
 	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"lockchaos/checker"
 	"lockchaos/cluster/sim"
 	"lockchaos/scenario"
+	"lockchaos/scenarios"
 )
 
 // contended is Redlock with five hosts that all want the lock all the time.
@@ -29,21 +29,51 @@ func BenchmarkSimulation(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as sim.Main does
+	sim.Tune()
 	var simulated, locks float64
 	for b.Loop() {
-		var out Seed
-		ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{
-			Name: "simulation", F: func(t *testing.T) {
-				out = runSeed(func(g func()) { sim.Bubble(t, g) }, simWorld{}, s, "none", 1)
-			},
-		}})
-		if !ok || out.Outcome != checker.Safe {
-			b.Fatal(ok, out)
+		out := inBubble(b, func(bubble func(func())) Seed { return runSeed(bubble, simWorld{}, s, "none", 1) })
+		if out.Outcome != checker.Safe {
+			b.Fatal(out)
 		}
 		simulated += out.Simulated
 		locks += float64(out.Grants)
 	}
 	b.ReportMetric(simulated/b.Elapsed().Seconds(), "times-real-time")
 	b.ReportMetric(locks/simulated, "locks/simulated-s")
+}
+
+// BenchmarkHammer measures what a sweep does in one core: each seed with findings
+// is run twice, and counts once.
+func BenchmarkHammer(b *testing.B) {
+	const seeds = 20
+	s, err := scenario.NewCatalogue(scenarios.Files).Find("redlock/hammer")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	sim.Tune()
+	var simulated float64
+	for b.Loop() {
+		for seed := range int64(seeds) {
+			out := inBubble(b, func(bubble func(func())) Seed { return RunSeed(bubble, simWorld{}, s[0], "none", seed+1) })
+			if out.Error != "" || out.Unstable != "" {
+				b.Fatal(out)
+			}
+			simulated += out.Simulated
+		}
+	}
+	b.ReportMetric(simulated/b.Elapsed().Seconds(), "times-real-time")
+	b.ReportMetric(float64(seeds*b.N)/b.Elapsed().Seconds(), "seeds/s")
+}
+
+func inBubble(b *testing.B, run func(bubble func(func())) Seed) (out Seed) {
+	b.Helper()
+	all := func(string, string) (bool, error) { return true, nil }
+	if !testing.RunTests(all, []testing.InternalTest{{Name: "simulation", F: func(t *testing.T) {
+		out = run(func(g func()) { sim.Bubble(t, g) })
+	}}}) {
+		b.Fatal("the simulation failed")
+	}
+	return out
 }

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"sync/atomic"
 
 	"lockchaos/checker"
 	"lockchaos/history"
@@ -49,12 +47,30 @@ type SeedFinding struct {
 func RunSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, seed int64) Seed {
 	out := runSeed(bubble, w, s, guard, seed)
 	if out.Outcome != checker.Safe || len(out.Findings) > 0 {
-		if again := runSeed(bubble, w, s, guard, seed); again.Hash != out.Hash {
-			out.Unstable = again.Hash
+		drawn, err := s.Drawn(seed)
+		if err != nil { // so it was the first time
+			return out
+		}
+		r := Run{Name: s.Name, World: scenario.Simulation, Scenario: drawn, Guard: guard, Seed: seed}
+		if again, _ := r.hash(bubble, w); again != out.Hash {
+			out.Unstable = again
 		}
 	}
 	return out
 }
+
+// hash does the run in a bubble, and returns the hash of its history.
+func (r Run) hash(bubble func(func()), w World) (string, error) {
+	hash := sha256.New()
+	var err error
+	bubble(func() { err = r.Do(context.Background(), w, hash) })
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// spare is room for the events of a run, which the next one takes: to make and to
+// grow it took a fourteenth of the time. A sync.Pool would forget it during the
+// second run of a seed.
+var spare atomic.Pointer[[]history.Event]
 
 func runSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, seed int64) Seed {
 	out := Seed{Scenario: s.Name, System: s.Lock.System, Guard: guard, Seed: seed,
@@ -64,12 +80,14 @@ func runSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, s
 		out.Error = err.Error()
 		return out
 	}
-	// Room for a common run: to grow there took a fourteenth of the time.
-	h := &history.History{Events: make([]history.Event, 0, 1<<14)}
-	hash := sha256.New()
+	h := &history.History{}
+	if room := spare.Swap(nil); room != nil {
+		h.Events = (*room)[:0]
+	}
+	defer func() { spare.Store(&h.Events) }() // nothing of what is returned lies in it
 	r := Run{Name: s.Name, World: scenario.Simulation, Scenario: drawn, Guard: guard, Seed: seed, Keep: h}
-	bubble(func() { err = r.Do(context.Background(), w, hash) })
-	out.Hash, out.Faults = hex.EncodeToString(hash.Sum(nil)), len(drawn.Faults)
+	out.Hash, err = r.hash(bubble, w)
+	out.Faults = len(drawn.Faults)
 	if n := len(h.Events); n > 0 {
 		out.Simulated = h.Events[n-1].T.Seconds()
 	}
@@ -104,87 +122,6 @@ func seedFindings(v *checker.Verdict) []SeedFinding {
 		all[i].Contained = all[i].Contained && f.Contained
 	}
 	return all
-}
-
-// Tally gathers the seeds of a sweep by kind of finding.
-type Tally struct {
-	Seeds, Safe, Violated, Inconclusive, Failed int
-	Simulated                                   float64 // seconds of virtual time
-	Grants                                      int
-	Kinds                                       map[string]*KindTally
-	// Unstable are seeds that did not give the same history twice.
-	Unstable []Seed
-	// FirstFailed and FirstInconclusive are the lowest such seeds.
-	FirstFailed, FirstInconclusive *Seed
-}
-
-// KindTally is one kind of finding in a sweep.
-type KindTally struct {
-	Kind      string
-	Contained bool
-	Seeds     int
-	First     Seed // the lowest seed that has it
-	Words     string
-}
-
-// Add counts one seed.
-func (t *Tally) Add(s Seed) {
-	t.Seeds++
-	t.Simulated += s.Simulated
-	t.Grants += s.Grants
-	switch {
-	case s.Error != "":
-		t.Failed++
-		t.FirstFailed = lower(t.FirstFailed, s)
-	case s.Outcome == checker.Violated:
-		t.Violated++
-	case s.Outcome == checker.Inconclusive:
-		t.Inconclusive++
-		t.FirstInconclusive = lower(t.FirstInconclusive, s)
-	default:
-		t.Safe++
-	}
-	if s.Unstable != "" {
-		t.Unstable = append(t.Unstable, s)
-	}
-	if t.Kinds == nil {
-		t.Kinds = map[string]*KindTally{}
-	}
-	for _, f := range s.Findings {
-		k, ok := t.Kinds[f.Kind]
-		if !ok {
-			k = &KindTally{Kind: f.Kind, Contained: true, First: s, Words: f.Words}
-			t.Kinds[f.Kind] = k
-		}
-		k.Seeds++
-		k.Contained = k.Contained && f.Contained
-		if s.Seed < k.First.Seed {
-			k.First, k.Words = s, f.Words
-		}
-	}
-}
-
-// Unexpected says what a sweep has found that its scenario does not expect.
-func (t *Tally) Unexpected(e scenario.Expect) []string {
-	var all []string
-	for _, kind := range slices.Sorted(maps.Keys(t.Kinds)) {
-		k := t.Kinds[kind]
-		id, _, _ := strings.Cut(kind, "/")
-		if slices.Contains(e.Never, id) || slices.Contains(e.Never, kind) {
-			all = append(all, fmt.Sprintf("%s was found, first in seed %d, and never must be", kind, k.First.Seed))
-		}
-	}
-	if e.Outcome == string(checker.Safe) && t.Violated > 0 {
-		all = append(all, fmt.Sprintf("%d of %d seeds are violated, expected safe", t.Violated, t.Seeds))
-	}
-	return all
-}
-
-func lower(a *Seed, b Seed) *Seed {
-	if a == nil || b.Seed < a.Seed {
-		return &b
-	}
-	return a
 }
 
 // String names a seed for a reader.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -206,13 +207,24 @@ func tame(excerpt string) string {
 	return strings.Join(lines, "\n")
 }
 
-// escape writes control characters of a message as Go does.
+// quoted is a value in a message, of which mostQuoted bytes are enough.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+const mostQuoted = 240
+
+// escape writes control characters of a message as Go does, and cuts long values.
 func escape(message string) string {
+	message = quoted.ReplaceAllStringFunc(message, func(v string) string {
+		if len(v) <= mostQuoted {
+			return v
+		}
+		return strings.ToValidUTF8(v[:mostQuoted], "") + `…"`
+	})
 	if !strings.ContainsFunc(message, unicode.IsControl) {
 		return message
 	}
-	quoted := strconv.Quote(message)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	escaped := strconv.Quote(message)
+	return strings.ReplaceAll(escaped[1:len(escaped)-1], `\"`, `"`)
 }
 
 // problem is something that the YAML cannot know to be wrong.

@@ -356,3 +356,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// However long a value is, its error is short, and still says what is expected.
+func TestLongValues(t *testing.T) {
+	for _, evil := range []string{strings.Repeat("A", 10_000), strings.Repeat(`\"`, 5_000), strings.Repeat(`\u001b`, 2_000)} {
+		for file, says := range map[string]string{
+			"about: \"a\\n" + evil + "\"\nlock: {system: single, ttl: 300ms}":                                             "expected one line",
+			"lock: {system: \"" + evil + "\", ttl: 300ms}":                                                                "expected one of",
+			"lock: {system: single, ttl: \"" + evil + "\"}":                                                               "expected for example",
+			"lock: {system: single, ttl: 300ms}\nfaults:\n  - {fault: pause-host, hosts: [w1], from: \"" + evil + "\"}\n": "trigger",
+		} {
+			_, err := scenario.Parse([]byte(file), "long.yaml")
+			var e *scenario.Error
+			if !errors.As(err, &e) || len(e.Message) > 1500 || !strings.Contains(e.Message, says) {
+				t.Errorf("%.60q: %.300v, expected %q", file, err, says)
+			}
+		}
+	}
+}

@@ -24,8 +24,10 @@ type batch struct {
 	When   time.Time
 	Suite  string
 	World  string
+	Shard  string // which part of a call it is; "" for all
 	Doubts int
 	Runs   []run
+	Sweep  *sweep // in place of runs
 	// Problem says why nothing is known of its runs; "" where it is known.
 	Problem string
 }
@@ -79,9 +81,14 @@ func (s *server) forget(names []string) {
 }
 
 // load reads a batch, or takes it from the cache while its summary is the same.
+// Of a sweep, the file that it is saved in is the summary.
 func (s *server) load(root *os.Root, name string) *batch {
 	file := path.Join(name, results.SummaryFile)
 	info, err := root.Lstat(file)
+	if absent(err) {
+		file = path.Join(name, results.SweepFile)
+		info, err = root.Lstat(file)
+	}
 	if err != nil {
 		b := &batch{Name: name, When: started(name, root), Problem: "under way, or broken off: it has no summary"}
 		if !absent(err) {
@@ -117,10 +124,11 @@ func unreadable(err error) string {
 
 // summary is what a list needs of a summary file: much of it is never decoded.
 type summary struct {
-	Version int      `json:"version"`
-	Suite   string   `json:"suite"`
-	World   string   `json:"world"`
-	Doubts  []string `json:"doubts"`
+	Version int            `json:"version"`
+	Suite   string         `json:"suite"`
+	World   string         `json:"world"`
+	Shard   *results.Shard `json:"shard"`
+	Doubts  []string       `json:"doubts"`
 	Runs    []struct {
 		results.Key
 		System     string `json:"system"`
@@ -150,6 +158,9 @@ func read(root *os.Root, file string, info fs.FileInfo) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if path.Base(file) == results.SweepFile {
+		return readSweep(b)
+	}
 	var sum summary
 	if err := json.Unmarshal(b, &sum); err != nil {
 		return nil, err
@@ -157,7 +168,7 @@ func read(root *os.Root, file string, info fs.FileInfo) (*batch, error) {
 	if sum.Version < 1 || sum.Version > results.SummaryVersion {
 		return nil, fmt.Errorf("summary version %d, this program reads up to %d", sum.Version, results.SummaryVersion)
 	}
-	x := &batch{Suite: sum.Suite, World: sum.World, Doubts: len(sum.Doubts)}
+	x := &batch{Suite: sum.Suite, World: sum.World, Shard: shardWords(sum.Shard), Doubts: len(sum.Doubts)}
 	for _, r := range sum.Runs {
 		y := run{Key: r.Key, System: r.System, Mark: "error", Unexpected: !r.AsExpected}
 		if v := r.Verdict; v != nil {

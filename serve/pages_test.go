@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"lockchaos/checker"
 	"lockchaos/results"
+	"lockchaos/runner"
 	"lockchaos/serve"
 	"lockchaos/serve/play"
 )
@@ -102,6 +104,40 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, "after it is gone", page(t, s, "/"), "not redsync-single")
+}
+
+// Sweeps are in the list with what they found, shards with their number; the trend
+// of a suite has neither.
+func TestListSweepsAndShards(t *testing.T) {
+	root := t.TempDir()
+	made(t, root, "20260101-100000-a", "quick", "single safe x")
+	made(t, root, "20260102-100000-b", "quick", "redlock safe x")
+	path := filepath.Join(root, "20260102-100000-b", results.SummaryFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, strings.Replace(string(b), `"suite"`, `"shard": {"index": 1, "of": 3}, "suite"`, 1))
+	sweep := &runner.Sweep{World: "sim", Seeds: results.SeedRange{First: 1, Last: 9}, Planned: 9, ExitCode: results.ExitInconclusive,
+		Tallies: []*runner.Tally{{Scenario: "redlock/<b>", System: "redlock", Guard: "none"}}, Merged: &results.Merged{Of: 2, Missing: []string{"shard 1/2, not there: 4 of 4 runs"}}}
+	for seed := range int64(5) {
+		sweep.Add(runner.Seed{Scenario: "redlock/<b>", Guard: "none", Seed: seed + 2, Outcome: checker.Violated, Findings: []runner.SeedFinding{{Kind: "lost-update", Count: 1}}})
+	}
+	if err := sweep.Save(mkdirAt(t, root, "20260103-100000-c")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(mkdirAt(t, root, "20260104-100000-d"), results.SweepFile), `{"version": 9}`)
+	s := server(t, root)
+	holds(t, "the list", page(t, s, "/"), "on sim, shard 1/3", `href="/runs/20260103-100000-c/sweep.json"`, "a sweep through seeds 1-9: 5 of 9 runs", "exit code 2", "shard 1/2, not there: 4 of 4 runs",
+		"redlock/&lt;b&gt; guard none: 5 seeds, 0 safe, 5 violated, 0 inconclusive; lost-update in 5, first in 2", "sweep version 9, this program reads up to 1", "not redlock/<b>")
+	holds(t, "the file", page(t, s, "/runs/20260103-100000-c/sweep.json"), `"lockchaos-sweep"`)
+	holds(t, "a filter", page(t, s, "/?lock=redlock"), "shard 1/3", "not a sweep through")
+	holds(t, "the trend", page(t, s, "/trend?suite=quick&world=sim"), "/runs/20260101-100000-a/", "not /runs/20260102-100000-b/")
+}
+
+func mkdirAt(t *testing.T, root, name string) string {
+	t.Helper()
+	return filepath.Join(root, mkdir(t, root, name))
 }
 
 func TestManyRuns(t *testing.T) {
@@ -208,7 +244,7 @@ func TestPlayground(t *testing.T) {
 			t.Errorf("%s: %d, expected %d\n%s", path, code, want, body)
 		}
 	}
-	if code, _, body := request(t, s, "/playground?"+url.Values{"ttl": {"9999999"}}.Encode(), here); code != 422 || !strings.Contains(body, "expected a whole number from 20 to 2000") {
+	if code, _, body := request(t, s, "/playground?"+url.Values{"ttl": {"9999999"}}.Encode(), here); code != 422 || !strings.Contains(body, "expected a whole number from 20 to 5000") {
 		t.Errorf("%d\n%s", code, body)
 	}
 }
@@ -243,11 +279,13 @@ func BenchmarkList(b *testing.B) {
 func BenchmarkPlayground(b *testing.B) {
 	h := serve.New(serve.Options{Root: b.TempDir(), Simulator: simulator(b)})
 	longest := play.StaleHolder()
-	longest.Hosts, longest.Rounds, longest.Work, longest.Struck, longest.TTL = 4, 5, 0, 5, 2000
+	// A short lease that is extended all the time, while the others ask for it.
+	longest.Hosts, longest.Rounds, longest.Work, longest.Struck, longest.TTL, longest.Watchdog = 4, 5, 300, 5, 20, true
 	longest.Pause, longest.Cut, longest.Jump = play.Strike{On: true, At: 1500, For: 2000}, play.Strike{On: true, At: 1500, For: 2000}, play.Strike{On: true, At: 1500, For: 2000}
 	for name, c := range map[string]play.Choice{"first": play.StaleHolder(), "longest": longest} {
 		for _, c.Lock = range []string{"single", "redlock", "sentinel"} {
 			b.Run(name+"/"+c.Lock, func(b *testing.B) {
+				c.Fail.On, c.How = name == "longest" && c.Lock == "sentinel", "isolate"
 				for b.Loop() {
 					get(b, h, "/playground/result?"+c.Query())
 				}

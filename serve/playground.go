@@ -22,6 +22,7 @@ type playPage struct {
 	play.Choice
 	Title                        string
 	Systems, Guards, Disciplines []string
+	Ways                         []string
 	Examples                     []example
 	Outcome                      outcome
 }
@@ -141,7 +142,7 @@ func codeOf(err error) int {
 
 // playground is the whole page; it needs no script.
 func (s *server) playground(w http.ResponseWriter, r *http.Request) {
-	p := &playPage{Title: "Playground", Systems: play.Systems(), Guards: play.Guards(), Disciplines: play.Disciplines(), Examples: examples()}
+	p := &playPage{Title: "Playground", Systems: play.Systems(), Guards: play.Guards(), Disciplines: play.Disciplines(), Ways: play.Ways(), Examples: examples()}
 	c, err := play.FromQuery(r.URL.Query())
 	code := http.StatusUnprocessableEntity
 	if err != nil {
@@ -196,6 +197,13 @@ func examples() []example {
 		of("A holder that checks its lease", func(c *play.Choice) { c.Discipline = "checks-lease" }),
 		of("A watchdog that is cut off", func(c *play.Choice) { c.Watchdog, c.Pause.On, c.Cut.On, c.Work = true, false, true, 500 }),
 		of("The server's clock jumps", func(c *play.Choice) { c.Pause.On, c.Jump.On, c.Work = false, true, 60 }),
+		of("A failover that forgets the lock", func(c *play.Choice) {
+			c.Lock, c.Guard, c.Pause.On, c.Fail.On, c.Unheard = "sentinel", "fence", false, true, true
+			c.TTL, c.Hosts, c.Rounds, c.Work = 5000, 2, 1, 3000
+		}),
+		of("Two masters", func(c *play.Choice) {
+			c.Lock, c.Pause.On, c.Fail.On, c.How = "sentinel", false, true, "isolate"
+		}),
 		of("Redlock, with a token from a majority", func(c *play.Choice) { c.Lock, c.Guard = "redlock", "fence" }),
 	}
 }

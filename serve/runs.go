@@ -26,7 +26,8 @@ const (
 var errMany = errors.New("more runs lie below than fit on one page: choose one of them in the list of runs")
 
 // own are the files of a run that are handed out as they are, as text.
-var own = []string{results.HistoryFile, results.VerdictFile, results.ManifestFile, results.ScenarioFile, results.TimelineFile, results.SummaryFile}
+var own = []string{results.HistoryFile, results.VerdictFile, results.ManifestFile, results.ScenarioFile, results.TimelineFile,
+	results.SummaryFile, results.SweepFile, results.ShardFile}
 
 var picture = regexp.MustCompile(`^porcupine-[a-z-]+\.html$`)
 

@@ -73,7 +73,7 @@ func (s *server) trend(w http.ResponseWriter, r *http.Request) {
 	var newest *series
 	for _, name := range names[:min(len(names), mostLooked)] {
 		b := s.load(root, name)
-		if b.Suite == "" || len(b.Runs) == 0 {
+		if b.Suite == "" || len(b.Runs) == 0 || b.Shard != "" { // a part of a suite is not what others are
 			continue
 		}
 		k := series{b.Suite, b.World}

@@ -16,6 +16,7 @@ import (
 // RedisResource keeps the counter on a Redis node of its own.
 type RedisResource struct {
 	guard  string
+	prefix string
 	link   func(host string) redis.Pool
 	direct redis.Pool
 }
@@ -38,9 +39,9 @@ const (
 // ledgerPage is how many entries of the ledger are fetched at once.
 const ledgerPage = 10_000
 
-// NewRedisResource makes the counter, reached through link by each host, and
-// past all links through direct.
-func NewRedisResource(ctx context.Context, guard string, link func(host string) redis.Pool, direct redis.Pool) (*RedisResource, error) {
+// NewRedisResource makes the counter, with names of keys that begin with prefix. It
+// is reached through link by each host, and past all links through direct.
+func NewRedisResource(ctx context.Context, guard, prefix string, link func(host string) redis.Pool, direct redis.Pool) (*RedisResource, error) {
 	if err := known(guard); err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func NewRedisResource(ctx context.Context, guard string, link func(host string) 
 	if err := conn.ScriptLoad(luascript.New(4, guardSource)); err != nil {
 		return nil, fmt.Errorf("resource: load the guard's script: %w", err)
 	}
-	return &RedisResource{guard: guard, link: link, direct: direct}, nil
+	return &RedisResource{guard: guard, prefix: prefix, link: link, direct: direct}, nil
 }
 
 // Read reads the counter; a fence-read guard may refuse it.
@@ -71,7 +72,7 @@ func (r *RedisResource) step(ctx context.Context, do history.Do, a Attempt) Answ
 		return broken(err)
 	}
 	defer conn.Close()
-	v, err := conn.Eval(guardStep, counterKey, fenceKey, versionKey, ledgerKey,
+	v, err := conn.Eval(guardStep, r.prefix+counterKey, r.prefix+fenceKey, r.prefix+versionKey, r.prefix+ledgerKey,
 		r.guard, string(do), a.Op, a.Host, a.Grant, a.Owner, a.Token, a.Value, a.Version)
 	if err != nil {
 		return broken(err)
@@ -119,7 +120,7 @@ func (r *RedisResource) Ledger(ctx context.Context) ([]Entry, error) {
 	defer conn.Close()
 	var all []Entry
 	for {
-		v, err := conn.Eval(ledgerGet, ledgerKey, len(all), len(all)+ledgerPage-1)
+		v, err := conn.Eval(ledgerGet, r.prefix+ledgerKey, len(all), len(all)+ledgerPage-1)
 		if err != nil {
 			return nil, fmt.Errorf("read the ledger: %w", err)
 		}
@@ -145,7 +146,7 @@ func (r *RedisResource) Final(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("read the counter: %w", err)
 	}
 	defer conn.Close()
-	v, err := conn.Eval(finalGet, counterKey)
+	v, err := conn.Eval(finalGet, r.prefix+counterKey)
 	if err != nil {
 		return 0, fmt.Errorf("read the counter: %w", err)
 	}

@@ -31,7 +31,7 @@ func pool(t *testing.T, addr string) redis.Pool {
 func newResource(t *testing.T, s *redistest.Server, guard string) *workloads.RedisResource {
 	t.Helper()
 	p := pool(t, s.Addr)
-	r, err := workloads.NewRedisResource(t.Context(), guard, func(string) redis.Pool { return p }, p)
+	r, err := workloads.NewRedisResource(t.Context(), guard, "", func(string) redis.Pool { return p }, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestScriptsForgotten(t *testing.T) {
 
 func TestUnknownGuard(t *testing.T) {
 	p := pool(t, "127.0.0.1:1")
-	_, err := workloads.NewRedisResource(t.Context(), "fnece", func(string) redis.Pool { return p }, p)
+	_, err := workloads.NewRedisResource(t.Context(), "fnece", "", func(string) redis.Pool { return p }, p)
 	if err == nil || err.Error() != `resource: unknown guard "fnece"` {
 		t.Errorf("got %v", err)
 	}
@@ -237,7 +237,7 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("final: %v", err)
 	}
 	p := pool(t, s.Addr)
-	if _, err := workloads.NewRedisResource(t.Context(), history.GuardNone, func(string) redis.Pool { return p }, p); err == nil {
+	if _, err := workloads.NewRedisResource(t.Context(), history.GuardNone, "", func(string) redis.Pool { return p }, p); err == nil {
 		t.Error("a resource is made where no server is")
 	}
 }

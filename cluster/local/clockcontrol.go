@@ -15,7 +15,7 @@ var _ cluster.ClockControl = (*Cluster)(nil)
 func (c *Cluster) JumpClock(ctx context.Context, name string, by time.Duration) (string, error) {
 	return c.withClock(ctx, name, func(n *node, t *teller) (string, error) {
 		if n.clock == nil {
-			return shiftTTLs(t, by)
+			return shift(t.conn, nil, n.prefix, by)
 		}
 		before, err := t.best()
 		if err != nil {

@@ -65,7 +65,7 @@ func TestEvictKeysThatAreDeleted(t *testing.T) {
 	t.Parallel()
 	c := oneNode(t)
 	client := c.pools.client(c.nodes["n1"].port.addr())
-	e, err := newEviction(deadline(t), client)
+	e, err := newEviction(deadline(t), client, fillerPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}

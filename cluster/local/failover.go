@@ -14,6 +14,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/host"
+	"lockchaos/internal/concurrent"
 )
 
 var _ cluster.Failovers = (*Cluster)(nil)
@@ -51,8 +52,8 @@ func (c *Cluster) join(ctx context.Context) error {
 	defer cancel()
 	replicas, sentinels := c.of(cluster.RoleReplica), c.of(cluster.RoleSentinel)
 	return errors.Join(
-		concurrently(replicas, func(n member) error { return c.await(ctx, n, "it follows its master", n.follows) }),
-		concurrently(sentinels, func(n member) error {
+		concurrent.Each(replicas, func(n member) error { return c.await(ctx, n, "it follows its master", n.follows) }),
+		concurrent.Each(sentinels, func(n member) error {
 			if err := c.await(ctx, n, "it knows the replicas and the other Sentinels", func(ctx context.Context) error {
 				return n.knows(ctx, len(replicas), len(sentinels)-1)
 			}); err != nil {
@@ -60,9 +61,9 @@ func (c *Cluster) join(ctx context.Context) error {
 			}
 			return c.listen(ctx, n)
 		}),
-		concurrently(c.of(cluster.RolePrimary), func(n member) error {
+		concurrent.Each(c.of(cluster.RolePrimary), func(n member) error {
 			return c.await(ctx, n, "its replicas have what it has", func(ctx context.Context) error {
-				return n.streams(ctx, replicas)
+				return n.streams(ctx, c.key("lockchaos:joined"), replicas)
 			})
 		}),
 	)
@@ -71,9 +72,8 @@ func (c *Cluster) join(ctx context.Context) error {
 // streams sees that a write reaches so many replicas. One whose link is up may
 // get nothing for a second more: a master sends to a replica after its first
 // acknowledgement, and one that comes before the master has noted the end of the
-// first copy is overlooked.
-func (n member) streams(ctx context.Context, replicas []member) error {
-	const key = "lockchaos:joined"
+// first copy is overlooked. key is written, and deleted again.
+func (n member) streams(ctx context.Context, key string, replicas []member) error {
 	if _, err := ask(ctx, "", n.addr, "SET", key, "1"); err != nil {
 		return err
 	}

@@ -134,6 +134,9 @@ func TestHostFollowsTheMaster(t *testing.T) {
 	if c.Link("w1", "n1").Counts().ReplyBytes == 0 || c.Link("w1", "n2").Counts().Connections != 0 {
 		t.Errorf("w1 has not gone through its link to the master, or through another")
 	}
+	if at := answered(t, pool); at != c.links[pair{"w1", "n1"}].Addr() {
+		t.Errorf("%q has answered, expected the link to n1", at)
+	}
 	if _, err := c.CrashNode(deadline(t), "n1"); err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +151,9 @@ func TestHostFollowsTheMaster(t *testing.T) {
 	if c.Link("w1", now).Counts().ReplyBytes == 0 {
 		t.Errorf("w1 has not gone through its link to %s", now)
 	}
+	if at := answered(t, pool); at != c.links[pair{"w1", now}].Addr() {
+		t.Errorf("%q has answered, expected the link to %s", at, now)
+	}
 	// One replica of two is left, and the other cannot answer.
 	if err := g.Release(deadline(t)); err != nil {
 		t.Fatal(err)
@@ -159,6 +165,20 @@ func TestHostFollowsTheMaster(t *testing.T) {
 	if v := get(t, c, now, "lock"); v != "" {
 		t.Errorf("it was not given back: %q is there", v)
 	}
+}
+
+// answered is who answers a command.
+func answered(t *testing.T, pool redis.Pool) string {
+	t.Helper()
+	conn, err := pool.Get(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Eval(redis.NewScript(0, "return 1", "")); err != nil {
+		t.Fatal(err)
+	}
+	return conn.(host.Answerer).Answered()
 }
 
 func TestNoFailover(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis"
 
 	"lockchaos/cluster"
+	"lockchaos/internal/concurrent"
 )
 
 // Cluster is one world of children on a Machine.
@@ -202,6 +203,12 @@ func validate(spec cluster.Spec) error {
 	return validatePeers(spec)
 }
 
+// KeyPrefix is what the name of every key of the run begins with.
+func (c *Cluster) KeyPrefix() string { return c.spec.KeyPrefix }
+
+// key is the full name of a key.
+func (c *Cluster) key(name string) string { return c.spec.KeyPrefix + name }
+
 // members lists the names, for messages.
 func (c *Cluster) members() string {
 	var nodes, hosts []string
@@ -277,7 +284,7 @@ func (c *Cluster) close() error {
 	hosts := slices.Collect(maps.Values(c.hosts))
 	c.mu.Unlock()
 
-	all := concurrently(hosts, (*hostProc).end)
+	all := concurrent.Each(hosts, (*hostProc).end)
 	c.switches.close()
 	c.pools.close()
 	for _, e := range c.entrances {
@@ -287,24 +294,14 @@ func (c *Cluster) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	links := slices.Collect(maps.Values(c.links))
-	all = errors.Join(all, concurrently(links, func(l *Link) error { return l.close(ctx) }))
+	all = errors.Join(all, concurrent.Each(links, func(l *Link) error { return l.close(ctx) }))
 	nodes := slices.Collect(maps.Values(c.nodes))
-	all = errors.Join(all, concurrently(nodes, (*node).close))
+	all = errors.Join(all, concurrent.Each(nodes, (*node).close))
 	for _, f := range c.fronts {
 		f.close()
 	}
 	servers := slices.Collect(maps.Values(c.postgres))
-	all = errors.Join(all, concurrently(servers, (*pgNode).close), os.RemoveAll(c.dir))
+	all = errors.Join(all, concurrent.Each(servers, (*pgNode).close), os.RemoveAll(c.dir))
 	c.machine.leave(c)
 	return all
-}
-
-func concurrently[T any](list []T, f func(T) error) error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(list))
-	for i, v := range list {
-		wg.Go(func() { errs[i] = f(v) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }

@@ -153,4 +153,7 @@ func (m *Machine) Version(ctx context.Context) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-var _ cluster.Cluster = (*Cluster)(nil)
+var (
+	_ cluster.Cluster  = (*Cluster)(nil)
+	_ cluster.Prefixed = (*Cluster)(nil)
+)

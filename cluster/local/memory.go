@@ -38,15 +38,15 @@ func (c *Cluster) EvictKeys(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	client := c.pools.client(addr)
-	keys, err := client.Keys(ctx, "*").Result()
+	keys, err := client.Keys(ctx, cluster.Under(c.spec.KeyPrefix)).Result()
 	if err != nil {
 		return "", fmt.Errorf("node %s: %w", name, err)
 	}
-	keys = slices.DeleteFunc(keys, func(k string) bool { return strings.HasPrefix(k, "lockchaos:") })
+	keys = slices.DeleteFunc(keys, func(k string) bool { return strings.HasPrefix(k, c.key("lockchaos:")) })
 	if len(keys) == 0 {
 		return "", fmt.Errorf("node %s: %w: it has no key", name, cluster.ErrIdle)
 	}
-	e, err := newEviction(ctx, client)
+	e, err := newEviction(ctx, client, c.key(fillerPrefix))
 	if err != nil {
 		return "", fmt.Errorf("node %s: %w", name, err)
 	}
@@ -71,7 +71,7 @@ func (c *Cluster) FreeMemory(ctx context.Context, name string) (string, error) {
 	err = configure(ctx, client, noBound)
 	var fillers []string
 	if err == nil {
-		fillers, err = client.Keys(ctx, fillerPrefix+"*").Result()
+		fillers, err = client.Keys(ctx, cluster.Under(c.key(fillerPrefix))).Result()
 	}
 	if err == nil && len(fillers) > 0 {
 		err = client.Del(ctx, fillers...).Err()
@@ -93,11 +93,12 @@ func (c *Cluster) FreeMemory(ctx context.Context, name string) (string, error) {
 type eviction struct {
 	client *goredislib.Client
 	events *goredislib.PubSub
+	filler string // what the names of the filling begin with
 }
 
 const evictedChannel = "__keyevent@0__:evicted"
 
-func newEviction(ctx context.Context, client *goredislib.Client) (*eviction, error) {
+func newEviction(ctx context.Context, client *goredislib.Client, filler string) (*eviction, error) {
 	used, err := infoField(ctx, client, "memory", "used_memory")
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func newEviction(ctx context.Context, client *goredislib.Client) (*eviction, err
 	if err := configure(ctx, client, append([]string{"maxmemory", strconv.FormatInt(n+room, 10)}, shortOfMemory...)); err != nil {
 		return nil, err
 	}
-	e := &eviction{client, client.Subscribe(ctx, evictedChannel)}
+	e := &eviction{client, client.Subscribe(ctx, evictedChannel), filler}
 	if _, err := e.told(ctx); err != nil {
 		e.close()
 		return nil, err
@@ -124,7 +125,7 @@ func (e *eviction) fill(ctx context.Context, keys []string) ([]string, error) {
 	filler := strings.Repeat("x", fillerSize)
 	evicted := map[string]bool{}
 	for i := range mostFillers {
-		if err := e.client.Set(ctx, fillerPrefix+strconv.Itoa(i), filler, 0).Err(); err != nil {
+		if err := e.client.Set(ctx, e.filler+strconv.Itoa(i), filler, 0).Err(); err != nil {
 			return nil, err
 		}
 		told, err := e.told(ctx)

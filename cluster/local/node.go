@@ -56,6 +56,7 @@ type node struct {
 	spawn   *spawner
 	reserve func(int) (*port, error)
 	peering peering
+	prefix  string // of the names of keys
 
 	mu    sync.Mutex // one control call at a time
 	port  *port
@@ -247,7 +248,7 @@ func newNode(m *Machine, c *Cluster, spec cluster.NodeSpec, redis string) *node 
 		name: spec.Name, redis: redis, persist: persist, mark: m.work.dir, settable: spec.Clock,
 		dir: filepath.Join(c.dir, spec.Name), log: filepath.Join(c.logs, spec.Name+".log"),
 		spawn: m.spawn, reserve: reserve,
-		peering: c.peering(spec),
+		peering: c.peering(spec), prefix: c.spec.KeyPrefix,
 	}
 	if spec.Clock && m.clocks.lib != "" {
 		n.clock = newClock(m.clocks, filepath.Join(n.dir, clockFile))

@@ -66,7 +66,7 @@ func (c *Cluster) SyncNode(ctx context.Context, name string) (string, error) {
 }
 
 func (n *node) sync(ctx context.Context) (synced, error) {
-	if _, err := ask(ctx, "", n.port.addr(), "SET", syncKey, "1"); err != nil {
+	if _, err := ask(ctx, "", n.port.addr(), "SET", n.prefix+syncKey, "1"); err != nil {
 		return synced{}, err
 	}
 	for {
@@ -98,7 +98,7 @@ func (n *node) trySync(ctx context.Context) (synced, error) {
 	if err != nil {
 		return synced{}, err
 	}
-	if _, err := ask(ctx, "", n.port.addr(), "DEL", syncKey); err != nil {
+	if _, err := ask(ctx, "", n.port.addr(), "DEL", n.prefix+syncKey); err != nil {
 		return synced{}, err
 	}
 	var size int64
@@ -116,7 +116,7 @@ func (n *node) trySync(ctx context.Context) (synced, error) {
 		return size > before && !pending, err
 	})
 	if errors.Is(err, errNextSecond) { // there must be something to write then, too
-		_, err2 := ask(ctx, "", n.port.addr(), "SET", syncKey, "1")
+		_, err2 := ask(ctx, "", n.port.addr(), "SET", n.prefix+syncKey, "1")
 		return synced{}, errors.Join(err2, err)
 	}
 	return synced{file, size, asked.Add(left - syncMargin)}, err

@@ -3,20 +3,24 @@ package local
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"time"
+
+	"lockchaos/cluster"
 )
 
-// shiftScript shifts the TTL of every key, as a jump of the clock would. A scan
-// may show a key twice. Time goes on in a script, for TTLs. It returns how many keys it has shifted, and how many of
-// these have expired thereby.
+// shiftScript shifts the TTL of the keys that it is given, or of every key whose name
+// fits a pattern, as a jump of the clock would. A scan may show a key twice. Time goes on in a script, for TTLs. It
+// returns how many keys it has shifted, and how many of these have expired thereby.
 const shiftScript = `
 local by, cursor, keys = tonumber(ARGV[1]), "0", {}
-repeat
-	local page = redis.call("SCAN", cursor, "COUNT", 1000)
+for _, key in ipairs(KEYS) do keys[key] = true end
+if #KEYS == 0 then repeat
+	local page = redis.call("SCAN", cursor, "MATCH", ARGV[2], "COUNT", 1000)
 	cursor = page[1]
 	for _, key in ipairs(page[2]) do keys[key] = true end
-until cursor == "0"
+until cursor == "0" end
 local shifted, gone = 0, 0
 for key in pairs(keys) do
 	local left = redis.call("PTTL", key)
@@ -37,8 +41,22 @@ return {tostring(shifted), tostring(gone)}`
 
 var errNoTTL = errors.New("no key has a TTL: there was nothing to shift")
 
-func shiftTTLs(t *teller, by time.Duration) (string, error) {
-	reply, err := t.do("EVAL", shiftScript, "0", strconv.FormatInt(by.Milliseconds(), 10))
+// ByShift is how a clock is set where no server's clock is: see ShiftTTLs.
+const ByShift = byShift
+
+// ShiftTTLs shifts the TTLs of keys, over a connection to the server that nobody else
+// uses. Without a look at others: they may be many, and nobody is served during a script.
+func ShiftTTLs(conn net.Conn, keys []string, by time.Duration) (proof string, err error) {
+	if len(keys) == 0 {
+		return "", errNoTTL
+	}
+	return shift(conn, keys, "", by)
+}
+
+// shift looks for the keys under a prefix where it is given none.
+func shift(conn net.Conn, keys []string, prefix string, by time.Duration) (string, error) {
+	command := append([]string{"EVAL", shiftScript, strconv.Itoa(len(keys))}, keys...)
+	reply, err := exchange(conn, append(command, strconv.FormatInt(by.Milliseconds(), 10), cluster.Under(prefix)))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("shift TTLs: %w", err)

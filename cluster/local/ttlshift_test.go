@@ -57,6 +57,36 @@ func TestShiftedTTLs(t *testing.T) {
 	}
 }
 
+// A prefix is taken by the letter, and what does not begin with it is not touched.
+func TestShiftedTTLsOfAPrefix(t *testing.T) {
+	t.Parallel()
+	const prefix = `a[b]*?^\:{1}:`
+	m := open(t)
+	m.clocks = clockMeans{}
+	ctx := deadline(t)
+	c, err := m.Up(ctx, cluster.Spec{KeyPrefix: prefix, Nodes: []cluster.NodeSpec{{Name: "n1", Clock: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := []string{`ab*?^\:{1}:counter`, `a[b]xx^\:{1}:counter`, `a[b]*?^:{1}:counter`, "counter", "x" + prefix + "counter"}
+	for _, key := range append(others, prefix+"counter") {
+		if _, err := c.Command(ctx, "n1", "SET", key, 1, "PX", 60_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if proof := jump(t, c, 20*time.Second); !strings.Contains(proof, ": 1 key(s), 0 of them") {
+		t.Errorf("proof %q, want 1 key in it", proof)
+	}
+	if left := pttl(t, c, prefix+"counter"); left > 40*time.Second || left < 30*time.Second {
+		t.Errorf("the key under the prefix has %s left, want about 40s", left)
+	}
+	for _, key := range others {
+		if left := pttl(t, c, key); left < 50*time.Second {
+			t.Errorf("%s has %s left, want nearly 60s", key, left)
+		}
+	}
+}
+
 func TestShiftedTTLsHaveNoRate(t *testing.T) {
 	t.Parallel()
 	c := shifted(t)

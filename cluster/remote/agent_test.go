@@ -96,7 +96,7 @@ func TestPeers(t *testing.T) {
 	master, _ := agent(t)
 	replica, _ := agent(t)
 	logs := t.TempDir()
-	c := up(t, fleet(t, Member{"m", master, []string{RoleMaster}}, Member{"r", replica, []string{RoleReplica}}),
+	c := up(t, fleet(t, Member{Name: "m", Agent: master, Roles: []string{RoleMaster}}, Member{Name: "r", Agent: replica, Roles: []string{RoleReplica}}),
 		cluster.Spec{Name: "peers", Logs: logs, Nodes: []cluster.NodeSpec{{Name: "n1"}, {Name: "n2", Role: cluster.RoleReplica}}})
 	set := func(value string) {
 		t.Helper()
@@ -166,7 +166,7 @@ func until(t *testing.T, what string, ok func() bool) {
 func TestControls(t *testing.T) {
 	t.Parallel()
 	addr, _ := agent(t)
-	c := up(t, fleet(t, Member{"l", addr, []string{RoleLock}}), cluster.Spec{Name: "controls", Nodes: []cluster.NodeSpec{{Name: "n1", Clock: true}}})
+	c := up(t, fleet(t, Member{Name: "l", Agent: addr, Roles: []string{RoleLock}}), cluster.Spec{Name: "controls", Nodes: []cluster.NodeSpec{{Name: "n1", Clock: true}}})
 	ctx := deadline(t)
 	for _, step := range []struct {
 		name string
@@ -238,7 +238,7 @@ func status(t *testing.T, method, addr, path string, tok secret.Token, version s
 func TestHold(t *testing.T) {
 	t.Parallel()
 	addr, _ := agent(t)
-	m := Member{"l", addr, []string{RoleLock}}
+	m := Member{Name: "l", Agent: addr, Roles: []string{RoleLock}}
 	first := up(t, fleet(t, m), cluster.Spec{Name: "first", Nodes: []cluster.NodeSpec{{Name: "n1"}}})
 	h, err := AskHealth(deadline(t), addr, token)
 	if err != nil || h.Held != "first" || !strings.HasPrefix(h.String(), "held by first; Redis server") {

@@ -9,12 +9,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/internal/concurrent"
 )
 
 // Cluster is a cluster whose nodes are behind agents. Hosts, links and what is
@@ -23,6 +25,7 @@ type Cluster struct {
 	*local.Cluster
 	spec   cluster.Spec
 	agents map[string]*client // by node; not changed after Up
+	loan   *loan              // of the nodes that are plain servers
 
 	once sync.Once
 	err  error
@@ -42,7 +45,8 @@ const holdLimit = 10 * time.Second
 // Up brings the nodes up behind their agents, and links to them here. After an
 // error nothing is left of it.
 func (p *Placement) Up(ctx context.Context, spec cluster.Spec) (*Cluster, error) {
-	c := &Cluster{spec: spec, agents: map[string]*client{}}
+	c := &Cluster{spec: spec, agents: map[string]*client{}, loan: p.fleet.plains.lend(p.members)}
+	c.spec.KeyPrefix = c.loan.prefix
 	if err := c.up(ctx, p); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -56,7 +60,7 @@ func (c *Cluster) up(ctx context.Context, p *Placement) error {
 	hctx, cancel := context.WithTimeoutCause(ctx, holdLimit, errHeld)
 	defer cancel()
 	var mu sync.Mutex
-	err := concurrently(c.spec.Nodes, func(n cluster.NodeSpec) error {
+	err := concurrent.Each(c.supervised(), func(n cluster.NodeSpec) error {
 		a, err := hold(hctx, p.members[n.Name], p.fleet.token, c.spec.Name)
 		mu.Lock()
 		defer mu.Unlock()
@@ -68,18 +72,23 @@ func (c *Cluster) up(ctx context.Context, p *Placement) error {
 	if err != nil {
 		return err
 	}
-	out := local.Outside{Servers: map[string]local.Server{}, Announced: announced(c.spec)}
+	out := local.Outside{Servers: c.loan.outside(), Announced: announced(c.spec)}
 	for name, a := range c.agents {
 		out.Servers[name] = local.Server{
 			Dial:  func(ctx context.Context) (net.Conn, error) { return dialTunnel(ctx, a.addr, a.token) },
 			RunID: a.RunID,
 		}
 	}
-	if err := concurrently(c.spec.Nodes, func(n cluster.NodeSpec) error { return c.start(ctx, n.Name, out.Announced) }); err != nil {
+	if err := concurrent.Each(c.supervised(), func(n cluster.NodeSpec) error { return c.start(ctx, n.Name, out.Announced) }); err != nil {
 		return err
 	}
 	c.Cluster, err = p.fleet.machine.UpWith(ctx, c.spec, out)
 	return err
+}
+
+// supervised are the nodes that are behind agents.
+func (c *Cluster) supervised() []cluster.NodeSpec {
+	return slices.DeleteFunc(slices.Clone(c.spec.Nodes), func(n cluster.NodeSpec) bool { return c.loan.nodes[n.Name] != nil })
 }
 
 // start has an agent run its node.
@@ -123,6 +132,10 @@ func (c *Cluster) note(p *Placement) error {
 	var b strings.Builder
 	for _, n := range c.spec.Nodes {
 		m := p.members[n.Name]
+		if m.isPlain() {
+			fmt.Fprintf(&b, "%s is %s, a plain server at %s, with keys %s\n", n.Name, m.Name, m.Server, cluster.Under(c.loan.prefix))
+			continue
+		}
 		fmt.Fprintf(&b, "%s is %s, behind the agent at %s\n", n.Name, m.Name, m.Agent)
 	}
 	if err := os.MkdirAll(c.spec.Logs, 0o755); err != nil {
@@ -150,6 +163,7 @@ func (c *Cluster) close() error {
 	if c.Cluster != nil {
 		err = c.Cluster.Close()
 	}
+	err = errors.Join(err, c.loan.giveBack()) // nobody writes any more
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	var nodes []cluster.NodeSpec
@@ -158,7 +172,7 @@ func (c *Cluster) close() error {
 			nodes = append(nodes, n)
 		}
 	}
-	return errors.Join(err, concurrently(nodes, func(n cluster.NodeSpec) error {
+	return errors.Join(err, concurrent.Each(nodes, func(n cluster.NodeSpec) error {
 		a := c.agents[n.Name]
 		if c.spec.Logs != "" {
 			_ = a.saveLog(ctx, filepath.Join(c.spec.Logs, n.Name+".log")) // a node that was never up has none

@@ -8,11 +8,32 @@ import (
 
 // on does something to a node by its agent.
 func (c *Cluster) on(ctx context.Context, node, do string, q control) (string, error) {
+	if s, ok := c.loan.nodes[node]; ok {
+		if do != doJump {
+			return "", notOurs(node, do, s)
+		}
+		return s.jump(ctx, c.loan.prefix, q.By)
+	}
 	a, ok := c.agents[node]
 	if !ok {
 		return "", fmt.Errorf("there is no node %q", node)
 	}
 	return a.control(ctx, do, q)
+}
+
+// notOurs is the answer to what cannot be done to a plain server. Scenarios that
+// want it are refused before they run.
+func notOurs(node, do string, s *plainServer) error {
+	return fmt.Errorf("node %s: %s: it is a plain server, which we did not start: %s", node, do, s)
+}
+
+// Command sends a command to a node past all links; not to a plain server, to which
+// nobody here is an operator.
+func (c *Cluster) Command(ctx context.Context, node string, args ...any) (any, error) {
+	if s, ok := c.loan.nodes[node]; ok {
+		return nil, notOurs(node, "a command past all links", s)
+	}
+	return c.Cluster.Command(ctx, node, args...)
 }
 
 // PauseNode stops a node with SIGSTOP.

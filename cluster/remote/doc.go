@@ -16,4 +16,8 @@
 //
 // Every request carries the token. It is never written anywhere: errors, manifests
 // and logs name addresses only.
+//
+// A plain server was there before: it has no agent, and others may use it. It is
+// dialled, with TLS and a login, where the tunnel would be. Nothing is done to it
+// beyond keys under a prefix of the run, which are deleted at its end.
 package remote

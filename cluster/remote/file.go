@@ -34,8 +34,9 @@ type Members struct {
 type Member struct {
 	// Name is for reports and messages.
 	Name string `yaml:"name"`
-	// Agent is the address of its agent, host:port.
-	Agent string `yaml:"agent"`
+	// Agent is the address of its agent, host:port; or it is a plain server.
+	Agent string `yaml:"agent,omitempty"`
+	Plain `yaml:",inline"`
 	// Roles are what it may be in a run, one at a time.
 	Roles []string `yaml:"roles"`
 }
@@ -43,6 +44,9 @@ type Member struct {
 // ReadMembers reads a cluster file. Errors about its content name the line.
 func ReadMembers(path string) (*Members, error) {
 	m := &Members{}
+	if err := checkSecrets(path); err != nil {
+		return nil, err
+	}
 	if err := scenario.ReadFile(path, m, m.check); err != nil {
 		return nil, err
 	}
@@ -66,6 +70,17 @@ func ParseMembers(flags []string) (*Members, error) {
 	return m, nil
 }
 
+// Plain lists the plain servers among the members, with their addresses.
+func (m *Members) Plain() []string {
+	var list []string
+	for _, n := range m.Nodes {
+		if n.isPlain() {
+			list = append(list, fmt.Sprintf("%s (%s)", n.Name, n.Server))
+		}
+	}
+	return list
+}
+
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,62}$`)
 
 // check tells what is wrong, and where.
@@ -83,13 +98,10 @@ func (m *Members) check() (at, message string) {
 			return at + ".name", fmt.Sprintf("%q stands twice", n.Name)
 		}
 		names[n.Name] = true
-		if err := checkAddress(n.Agent); err != nil {
-			return at + ".agent", err.Error()
+		if key, message := n.checkWhere(agents); message != "" {
+			return at + "." + key, message
 		}
-		if other := agents[n.Agent]; other != "" {
-			return at + ".agent", fmt.Sprintf("%s is that of %s: an agent has one node", n.Agent, other)
-		}
-		agents[n.Agent] = n.Name
+		agents[n.where()] = n.Name
 		if len(n.Roles) == 0 {
 			return at + ".roles", "none given, expected some of " + strings.Join(roles, ", ")
 		}
@@ -98,6 +110,39 @@ func (m *Members) check() (at, message string) {
 				return fmt.Sprintf("%s.roles[%d]", at, k), fmt.Sprintf("%q, expected one of %s", r, strings.Join(roles, ", "))
 			}
 		}
+	}
+	return "", ""
+}
+
+// where is the address of a member.
+func (m Member) where() string {
+	if m.isPlain() {
+		return m.Server
+	}
+	return m.Agent
+}
+
+// isPlain tells that it has no agent.
+func (m Member) isPlain() bool { return m.Server != "" }
+
+// checkWhere looks at how a member is reached. taken are the addresses of others.
+func (m Member) checkWhere(taken map[string]string) (key, message string) {
+	key = "agent"
+	switch {
+	case m.Agent != "" && m.Plain != Plain{}:
+		return key, "there is a server, or a key of one, too: a node is behind an agent, or a plain server"
+	case m.isPlain():
+		if key, message = m.Plain.check(m.Roles); message != "" {
+			return key, message
+		}
+		key = "server"
+	default:
+		if err := checkAddress(m.Agent); err != nil {
+			return key, err.Error()
+		}
+	}
+	if other := taken[m.where()]; other != "" {
+		return key, fmt.Sprintf("%s is that of %s: each has one node", m.where(), other)
 	}
 	return "", ""
 }

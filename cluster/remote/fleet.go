@@ -11,7 +11,9 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
+	"lockchaos/internal/concurrent"
 	"lockchaos/internal/secret"
+	"lockchaos/scenario"
 )
 
 // ErrLacks is wrapped by the error of a spec that asks for more nodes than there are.
@@ -23,6 +25,7 @@ type Fleet struct {
 	members []Member
 	token   secret.Token
 	health  map[string]Health // by member
+	plains  *plainServers
 
 	mu    sync.Mutex
 	taken map[string]bool
@@ -35,10 +38,42 @@ func Open(ctx context.Context, machine *local.Machine, m *Members, t secret.Toke
 		machine: machine, members: m.Nodes, token: t, health: map[string]Health{},
 		taken: map[string]bool{}, freed: make(chan struct{}),
 	}
+	if err := f.askAgents(ctx); err != nil {
+		return nil, err
+	}
+	return f, f.openPlains(ctx)
+}
+
+// Close deletes what runs have left on plain servers, and says where it cannot.
+func (f *Fleet) Close() error { return f.plains.Close() }
+
+func (f *Fleet) openPlains(ctx context.Context) (err error) {
+	entries := map[string]Plain{}
+	for _, m := range f.members {
+		if m.isPlain() {
+			entries[m.Name] = m.Plain
+		}
+	}
+	if f.plains, err = openPlainServers(ctx, entries); err != nil {
+		return err
+	}
+	for _, s := range f.plains.servers {
+		f.health[s.name] = Health{Redis: s.describe(), Clocks: local.ByShift}
+	}
+	return nil
+}
+
+// Warnings are about what may look like a fault, and is none of ours.
+func (f *Fleet) Warnings() []string { return f.plains.warnings() }
+
+func (f *Fleet) askAgents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	err := concurrently(f.members, func(m Member) error {
-		h, err := AskHealth(ctx, m.Agent, t)
+	return concurrent.Each(f.members, func(m Member) error {
+		if m.isPlain() {
+			return nil
+		}
+		h, err := AskHealth(ctx, m.Agent, f.token)
 		if err != nil {
 			return fmt.Errorf("agent %s at %s: %w", m.Name, m.Agent, err)
 		}
@@ -53,20 +88,6 @@ func Open(ctx context.Context, machine *local.Machine, m *Members, t secret.Toke
 		f.health[m.Name] = h
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-func concurrently[T any](list []T, f func(T) error) error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(list))
-	for i, v := range list {
-		wg.Go(func() { errs[i] = f(v) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }
 
 // Told is something that agents say of themselves: the one text, where all say
@@ -88,9 +109,39 @@ func (f *Fleet) Told(what func(Health) string) string {
 	return strings.Join(texts, "; ")
 }
 
-// Lacks says what a spec needs that no member can be, even if all are free.
+// Refuses says why a scenario, whose spec the fleet has nodes for, cannot run on
+// them: what it does to servers cannot be done to plain ones. The error names the fault.
+func (f *Fleet) Refuses(s *scenario.Scenario, spec cluster.Spec) error {
+	if _, err := f.place(spec, all); err == nil {
+		return nil
+	}
+	placed, err := f.place(anybodys(spec), all)
+	if err != nil {
+		return err
+	}
+	return s.CheckBorrowed(func(node string) string {
+		if m := placed[node]; m.isPlain() {
+			return fmt.Sprintf("a plain server, which we did not start: %s (%s)", m.Name, m.Server)
+		}
+		return ""
+	})
+}
+
+func all(Member) bool { return true }
+
+// anybodys is a spec whose nodes may be plain servers, whatever is done to them.
+func anybodys(spec cluster.Spec) cluster.Spec {
+	spec.Nodes = slices.Clone(spec.Nodes)
+	for i := range spec.Nodes {
+		spec.Nodes[i].Own = false
+	}
+	return spec
+}
+
+// Lacks says what a spec needs that no member can be, even if all are free, and
+// whatever is done to them: see Refuses.
 func (f *Fleet) Lacks(spec cluster.Spec) error {
-	_, err := f.place(spec, func(Member) bool { return true })
+	_, err := f.place(anybodys(spec), all)
 	return err
 }
 
@@ -105,7 +156,7 @@ func (f *Fleet) place(spec cluster.Spec, free func(Member) bool) (map[string]Mem
 		}
 		role := roleOf(spec, open[i])
 		for _, m := range f.members {
-			if used[m.Name] || !free(m) || !slices.Contains(m.Roles, role) {
+			if used[m.Name] || !free(m) || !slices.Contains(m.Roles, role) || open[i].Own && m.isPlain() {
 				continue
 			}
 			used[m.Name], placed[open[i].Name] = true, m
@@ -161,7 +212,7 @@ type Placement struct {
 
 // Reserve waits until members are free for all nodes of a spec, and takes them.
 func (f *Fleet) Reserve(ctx context.Context, spec cluster.Spec) (*Placement, error) {
-	if err := f.Lacks(spec); err != nil {
+	if _, err := f.place(spec, all); err != nil {
 		return nil, err
 	}
 	for {

@@ -3,7 +3,6 @@ package sim
 import (
 	"flag"
 	"os"
-	"runtime/debug"
 	"testing"
 	"testing/synctest"
 )
@@ -20,9 +19,7 @@ func Main(f func(bubble func(func())) (exitCode int)) {
 	if err := flag.CommandLine.Parse(nil); err != nil {
 		panic(err) // there was nothing to parse
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // a run lives on a few megabytes of garbage: a sixth faster
-	}
+	Tune()
 	all := func(_, _ string) (bool, error) { return true, nil }
 	testing.Main(all, []testing.InternalTest{{Name: "simulation", F: func(t *testing.T) {
 		os.Exit(f(func(g func()) { Bubble(t, g) }))

@@ -54,20 +54,20 @@ func (c *client) Get(ctx context.Context) (redis.Conn, error) {
 	if err := c.gate(ctx); err != nil {
 		return nil, err
 	}
-	return &conn{c.do, ctx}, nil
+	return &conn{c, ctx}, nil
 }
 
 func (c *client) gate(ctx context.Context) error {
 	if c.process == nil {
 		return nil
 	}
-	return c.process.gate(ctx, c.link.gates[laneOf(ctx)])
+	return c.process.gate(ctx, &c.link.gates)
 }
 
 // do sends a command as go-redis would, again if need be.
 func (c *client) do(ctx context.Context, args ...any) (any, error) {
-	c.link.c.commands.Add(1)
-	defer c.link.c.commands.Done()
+	c.link.c.commands.start()
+	defer c.link.c.commands.end()
 	m := newMessage(c.link, args)
 	var err error
 	for try := range c.retries + 1 {
@@ -140,13 +140,10 @@ func (c *client) limit(ctx context.Context) time.Duration {
 func (c *client) carry(ctx context.Context, m *message) error {
 	l, limit := c.link, c.limit(ctx)
 	start := time.Now()
-	l.mu.Lock()
-	epoch := l.epoch
-	l.mu.Unlock()
-	if !l.enter(m, cluster.Requests) {
+	way, epoch, passes := l.depart(m, cluster.Requests)
+	if !passes {
 		return c.wait(ctx, m, limit)
 	}
-	way := l.travel(cluster.Requests)
 	if limit > 0 && way >= limit { // it gives up before the message has arrived
 		l.fly(m, way, func() { l.c.arrive(m) })
 		return c.wait(ctx, m, limit)
@@ -161,10 +158,9 @@ func (c *client) carry(ctx context.Context, m *message) error {
 		}
 		return c.wait(ctx, m, left(limit, start))
 	}
-	if !l.enter(m, cluster.Replies) {
+	if way, _, passes = l.depart(m, cluster.Replies); !passes {
 		return c.wait(ctx, m, left(limit, start))
 	}
-	way = l.travel(cluster.Replies)
 	if rest := left(limit, start); rest > 0 && way >= rest {
 		l.fly(m, way, func() { m.finish(nil) })
 		return c.wait(ctx, m, rest)
@@ -234,8 +230,13 @@ func value(reply any) (any, error) {
 
 // conn is what redsync uses of a client.
 type conn struct {
-	do  func(ctx context.Context, args ...any) (any, error)
+	doer
 	ctx context.Context
+}
+
+// doer does commands.
+type doer interface {
+	do(ctx context.Context, args ...any) (any, error)
 }
 
 var _ redis.Conn = (*conn)(nil)
@@ -252,7 +253,7 @@ func (c *conn) Set(name, value string) (bool, error) {
 }
 
 func (c *conn) SetNX(name, value string, expiry time.Duration) (bool, error) {
-	args := []any{"SET", name, value}
+	args := append(make([]any, 0, 6), "SET", name, value)
 	switch {
 	case expiry > 0 && expiry%time.Second == 0:
 		args = append(args, "EX", int64(expiry/time.Second))
@@ -274,7 +275,8 @@ func (c *conn) PTTL(name string) (time.Duration, error) {
 
 // Eval tries EVALSHA first, as redsync's adapter for go-redis does.
 func (c *conn) Eval(s *redis.Script, keysAndArgs ...any) (any, error) {
-	v, err := c.do(c.ctx, append([]any{"EVALSHA", s.Hash, int64(s.KeyCount)}, keysAndArgs...)...)
+	args := append(make([]any, 0, 3+len(keysAndArgs)), "EVALSHA", s.Hash, int64(s.KeyCount))
+	v, err := c.do(c.ctx, append(args, keysAndArgs...)...)
 	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		v, err = c.do(c.ctx, append([]any{"EVAL", s.Src, int64(s.KeyCount)}, keysAndArgs...)...)
 	}

@@ -155,7 +155,7 @@ type direct struct {
 	s *server
 }
 
-func (d direct) Get(ctx context.Context) (redis.Conn, error) { return &conn{d.do, ctx}, nil }
+func (d direct) Get(ctx context.Context) (redis.Conn, error) { return &conn{d, ctx}, nil }
 
 func (d direct) do(_ context.Context, args ...any) (any, error) {
 	d.c.mu.Lock()

@@ -2,8 +2,8 @@ package sim
 
 import (
 	"hash/fnv"
-	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,12 +19,8 @@ type draws struct {
 
 	mu    sync.Mutex
 	rng   *rand.Rand
-	given map[int64]bool // instants, as nanoseconds since 1970
+	given []int64 // instants that are not past, as nanoseconds since 1970
 }
-
-// mostGiven is how many instants a stream remembers before it forgets those
-// that are past.
-const mostGiven = 64
 
 // span is how many slots there are, of a nanosecond each, before they repeat.
 const span = 4096
@@ -35,36 +31,63 @@ func newDraws(seed, slot int64, names ...string) *draws {
 		_, _ = h.Write([]byte(n)) // never fails
 		_, _ = h.Write([]byte{0})
 	}
-	return &draws{slot: slot % span, given: map[int64]bool{}, rng: rand.New(rand.NewPCG(uint64(seed), h.Sum64()))}
+	return &draws{slot: slot % span, rng: rand.New(rand.NewPCG(uint64(seed), h.Sum64()))}
 }
 
 // number draws from 0 to below n.
 func (d *draws) number(n time.Duration) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.pick(n)
+}
+
+func (d *draws) pick(n time.Duration) time.Duration {
 	return time.Duration(d.rng.Int64N(max(int64(n), 1)))
 }
 
 // between draws a time to wait from now: low to high, and on to the slot.
 func (d *draws) between(low, high time.Duration) time.Duration {
-	return d.align(low + d.number(high-low))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.place(low + d.pick(high-low))
+}
+
+// travel draws how long a message is under way.
+func (d *draws) travel(l Latency, more []delay) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := l.Min + d.pick(l.Max-l.Min)
+	for _, x := range more {
+		t += x.latency
+		if x.jitter > 0 {
+			t += d.pick(2*x.jitter) - x.jitter
+		}
+	}
+	return d.place(max(t, 1))
 }
 
 // align makes a time to wait from now end in the slot, a little later, at an
 // instant that this stream has not given out yet.
 func (d *draws) align(wait time.Duration) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.place(wait)
+}
+
+func (d *draws) place(wait time.Duration) time.Duration {
 	now := time.Now().UnixNano()
 	end := now + int64(wait)
 	end += (d.slot - end%span + span) % span
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for d.given[end] {
+	ahead := d.given[:0]
+	for _, at := range d.given {
+		if at >= now {
+			ahead = append(ahead, at)
+		}
+	}
+	for slices.Contains(ahead, end) {
 		end += span
 	}
-	if len(d.given) > mostGiven {
-		maps.DeleteFunc(d.given, func(at int64, _ bool) bool { return at < now })
-	}
-	d.given[end] = true
+	d.given = append(ahead, end)
 	return time.Duration(end - now)
 }
 

@@ -74,29 +74,37 @@ func (f *failover) Get(ctx context.Context) (redis.Conn, error) {
 	if err := f.gate(ctx); err != nil {
 		return nil, err
 	}
-	return &masterConn{conn{f.do, ctx}, f}, nil
+	c := &masterConn{f: f}
+	c.conn = conn{c, ctx}
+	return c, nil
 }
 
 func (f *failover) gate(ctx context.Context) error {
-	return f.process.gate(ctx, f.process.gates[laneOf(ctx)])
+	return f.process.gate(ctx, &f.process.gates)
 }
 
 // masterConn is a connection that can WAIT.
 type masterConn struct {
 	conn
-	f *failover
+	f    *failover
+	node string // to which the last command went
 }
 
-var _ locks.Waiter = (*masterConn)(nil)
+var (
+	_ locks.Waiter  = (*masterConn)(nil)
+	_ host.Answerer = (*masterConn)(nil)
+)
+
+func (c *masterConn) Answered() string { return c.node }
 
 // EvalWait sends a script and a WAIT behind it in one pipeline.
 func (c *masterConn) EvalWait(s *redis.Script, replicas int, timeout time.Duration, keysAndArgs ...any) (any, int64, error) {
 	wait := []any{"WAIT", int64(replicas), timeout.Milliseconds()}
 	args := append([]any{"EVALSHA", s.Hash, int64(s.KeyCount)}, keysAndArgs...)
-	m, err := c.f.send(c.ctx, forPipelines, args, wait)
+	m, err := c.send(c.ctx, forPipelines, args, wait)
 	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		args = append([]any{"EVAL", s.Src, int64(s.KeyCount)}, keysAndArgs...)
-		m, err = c.f.send(c.ctx, forPipelines, args, wait)
+		m, err = c.send(c.ctx, forPipelines, args, wait)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -107,8 +115,8 @@ func (c *masterConn) EvalWait(s *redis.Script, replicas int, timeout time.Durati
 	return reply, n, err
 }
 
-func (f *failover) do(ctx context.Context, args ...any) (any, error) {
-	m, err := f.send(ctx, forCommands, args, nil)
+func (c *masterConn) do(ctx context.Context, args ...any) (any, error) {
+	m, err := c.send(ctx, forCommands, args, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -116,9 +124,11 @@ func (f *failover) do(ctx context.Context, args ...any) (any, error) {
 }
 
 // send does a command, or two, as go-redis would, again if need be.
-func (f *failover) send(ctx context.Context, pool int, args, next []any) (*message, error) {
-	f.c.commands.Add(1)
-	defer f.c.commands.Done()
+func (c *masterConn) send(ctx context.Context, pool int, args, next []any) (*message, error) {
+	f := c.f
+	c.node = ""
+	f.c.commands.start()
+	defer f.c.commands.end()
 	home := f.clients[f.info.Sentinels[0]] // whose draws serve for the pauses
 	var err error
 	for try := range home.retries + 1 {
@@ -134,7 +144,7 @@ func (f *failover) send(ctx context.Context, pool int, args, next []any) (*messa
 			return nil, err
 		}
 		var m *message
-		if m, err = f.once(ctx, pool, args, next); err == nil {
+		if m, err = c.once(ctx, pool, args, next); err == nil {
 			return m, nil
 		}
 		if !again(ctx, err) {
@@ -157,11 +167,13 @@ func again(ctx context.Context, err error) bool {
 }
 
 // once sends a command over a connection of the pool, or a new one.
-func (f *failover) once(ctx context.Context, pool int, args, next []any) (*message, error) {
+func (c *masterConn) once(ctx context.Context, pool int, args, next []any) (*message, error) {
+	f := c.f
 	k, err := f.take(ctx, pool)
 	if err != nil {
 		return nil, err
 	}
+	c.node = k.client.link.server.name
 	m := newMessage(k.client.link, args)
 	m.traits = &traits{next: next, of: k}
 	f.c.mu.Lock()

@@ -22,7 +22,8 @@ var sentinels = []string{"s1", "s2", "s3"}
 
 func TestFailover(t *testing.T) {
 	grouped(t, "the master is killed", nil, func(w *world) {
-		w.want(w.from("w1", "SET", "k", "v"), "OK")
+		_, by := w.answered("w1", "SET", "k", "v")
+		w.want(by, "n1")
 		time.Sleep(most)
 		start := time.Now()
 		_, _ = w.CrashNode(w.ctx, "n1")
@@ -30,7 +31,10 @@ func TestFailover(t *testing.T) {
 		if d := time.Since(start); d < periodsOf(1).downAfter || d > 4*time.Second {
 			w.Errorf("it took %s", d)
 		}
-		w.want(w.from("w1", "SET", "k", "w"), "OK")
+		var v any
+		v, by = w.answered("w1", "SET", "k", "w")
+		w.want(v, "OK")
+		w.want(by, master)
 		w.want(w.at(master, "GET", "k"), "w")
 		_, _ = w.StartNode(w.ctx, "n1") // without its keys, and as a master
 		w.says("n1", "role:master")

@@ -62,11 +62,18 @@ func (w *world) at(node string, args ...any) any {
 
 // from is a command of a host's client to the master.
 func (w *world) from(host string, args ...any) any {
-	v, err := w.clients[host].do(w.ctx, args...)
-	if err != nil {
-		return err.Error()
-	}
+	v, _ := w.answered(host, args...)
 	return v
+}
+
+// answered is from, and who has answered.
+func (w *world) answered(host string, args ...any) (v any, by string) {
+	c := &masterConn{f: w.clients[host]}
+	v, err := c.do(w.ctx, args...)
+	if err != nil {
+		v = err.Error()
+	}
+	return v, c.Answered()
 }
 
 func (w *world) want(got, want any) {

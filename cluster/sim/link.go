@@ -16,9 +16,11 @@ type link struct {
 	c      *Cluster
 	host   string
 	server *server
-	ways   map[cluster.Direction]*draws // delays of messages
-	odd    *draws                       // wake-ups after a fault, and of what a client gives up
-	gates  [lanes]*draws                // wake-ups of a host that was stopped
+	// delays of messages
+	requests, replies *draws
+
+	odd   *draws        // wake-ups after a fault, and of what a client gives up
+	gates [lanes]*draws // wake-ups of a host that was stopped
 
 	mu     sync.Mutex
 	rules  []rule
@@ -62,7 +64,8 @@ const (
 // judge says what the rules do to a message on one of its ways. mu is held.
 func (l *link) judge(m *message, way cluster.Direction) verdict {
 	v := pass
-	for _, r := range l.rules {
+	for i := range l.rules {
+		r := &l.rules[i]
 		if r.Direction != cluster.Both && r.Direction != "" && r.Direction != way {
 			continue
 		}
@@ -77,11 +80,23 @@ func (l *link) judge(m *message, way cluster.Direction) verdict {
 	return v
 }
 
-// enter puts a message on one of its ways: it says whether it may pass, and
-// keeps it if not.
-func (l *link) enter(m *message, way cluster.Direction) bool {
+// depart puts a message on one of its ways: it draws how long that takes, or
+// keeps the message where it may not pass. epoch is the link's.
+func (l *link) depart(m *message, way cluster.Direction) (d time.Duration, epoch int, passes bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.enter(m, way) {
+		return 0, l.epoch, false
+	}
+	w := l.replies
+	if way == cluster.Requests {
+		w = l.requests
+	}
+	return w.travel(l.c.latency, l.delays), l.epoch, true
+}
+
+// enter says whether a message may pass, and keeps it if not. mu is held.
+func (l *link) enter(m *message, way cluster.Direction) bool {
 	size := m.size()
 	if m.probe {
 		size = 0
@@ -109,21 +124,6 @@ func (l *link) enter(m *message, way cluster.Direction) bool {
 	return true
 }
 
-// travel draws how long a message takes for one way.
-func (l *link) travel(way cluster.Direction) time.Duration {
-	w := l.ways[way]
-	d := l.c.latency.Min + w.number(l.c.latency.Max-l.c.latency.Min)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, x := range l.delays {
-		d += x.latency
-		if x.jitter > 0 {
-			d += w.number(2*x.jitter) - x.jitter
-		}
-	}
-	return w.align(max(d, 1))
-}
-
 // fly carries a message by a timer. It is dead if the link is reset meanwhile.
 func (l *link) fly(m *message, d time.Duration, arrive func()) {
 	l.mu.Lock()
@@ -143,8 +143,8 @@ func (l *link) fly(m *message, d time.Duration, arrive func()) {
 
 // request sends a message that nobody carries.
 func (l *link) request(m *message) {
-	if l.enter(m, cluster.Requests) {
-		l.fly(m, l.travel(cluster.Requests), func() {
+	if d, _, passes := l.depart(m, cluster.Requests); passes {
+		l.fly(m, d, func() {
 			if m.pushed {
 				m.finish(nil)
 			} else {
@@ -156,10 +156,10 @@ func (l *link) request(m *message) {
 
 // respond sends the reply of a message that nobody carries.
 func (l *link) respond(m *message) {
-	if !l.enter(m, cluster.Replies) {
+	d, _, passes := l.depart(m, cluster.Replies)
+	if !passes {
 		return
 	}
-	d := l.travel(cluster.Replies)
 	if m.pushed {
 		d = l.behind(d)
 	}
@@ -171,7 +171,7 @@ func (l *link) behind(d time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if first := time.Until(l.pushed) + 1; d < first {
-		d = l.ways[cluster.Replies].align(first)
+		d = l.replies.align(first)
 	}
 	l.pushed = time.Now().Add(d)
 	return d

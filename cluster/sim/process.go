@@ -63,8 +63,8 @@ func base(ctx context.Context) context.Context {
 }
 
 // gate lets a running process pass, and keeps a stopped one. Those who wait wake
-// at one instant, and go on each in a slot of its own.
-func (p *process) gate(ctx context.Context, slot *draws) error {
+// at one instant, and go on each in the slot of its lane.
+func (p *process) gate(ctx context.Context, slots *[lanes]*draws) error {
 	for {
 		p.mu.Lock()
 		resume, ended := p.resume, p.ended
@@ -75,14 +75,22 @@ func (p *process) gate(ctx context.Context, slot *draws) error {
 		if resume == nil {
 			return nil
 		}
-		select {
-		case <-resume:
-			slot.next()
-		case <-p.killed:
-			return errKilled
-		case <-base(ctx).Done():
-			return base(ctx).Err()
+		if err := p.stopped(ctx, resume); err != nil {
+			return err
 		}
+		slots[laneOf(ctx)].next()
+	}
+}
+
+// stopped waits until a stopped process may go on.
+func (p *process) stopped(ctx context.Context, resume <-chan struct{}) error {
+	select {
+	case <-resume:
+		return nil
+	case <-p.killed:
+		return errKilled
+	case <-base(ctx).Done():
+		return base(ctx).Err()
 	}
 }
 
@@ -101,12 +109,12 @@ func (p *process) Do(ctx context.Context, r host.Request) (host.Reply, error) {
 		lane = 1
 	}
 	ctx = context.WithValue(ctx, requestKey{}, request{ctx, lane})
-	if err := p.gate(ctx, p.gates[lane]); err != nil {
+	if err := p.gate(ctx, &p.gates); err != nil {
 		return host.Reply{}, p.failed(err)
 	}
 	reply := p.server.Handle(ctx, r)
 	answered := time.Now()
-	if err := p.gate(ctx, p.gates[lane]); err != nil {
+	if err := p.gate(ctx, &p.gates); err != nil {
 		return host.Reply{}, p.failed(err)
 	}
 	// What it says is left counts from now on, also where it was stopped with the

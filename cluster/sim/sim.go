@@ -32,9 +32,7 @@ type Cluster struct {
 	odd      map[string]*draws        // by host: for what the harness does in its name
 	gates    map[string][lanes]*draws // by host: when it was stopped
 
-	commands sync.WaitGroup // under way
-	work     chan job       // one at a time: mu is held
-	worked   chan struct{}
+	commands underway
 	closed   sync.Once
 
 	mu      sync.Mutex
@@ -62,8 +60,7 @@ func Up(spec cluster.Spec, latency Latency) *Cluster {
 		seed: seed, spec: spec, latency: latency, links: map[[2]string]*link{}, odd: map[string]*draws{}, gates: map[string][lanes]*draws{},
 		servers: map[string]*server{}, hosts: map[string]*process{}, operator: map[string]*link{},
 	}
-	c.work, c.worked = make(chan job), make(chan struct{})
-	go c.serve()
+	c.commands.begin()
 	for _, n := range spec.Nodes {
 		c.servers[n.Name] = &server{name: n.Name, node: node.New(node.Options{Persistence: n.Persistence})}
 	}
@@ -96,9 +93,7 @@ func Up(spec cluster.Spec, latency Latency) *Cluster {
 func (c *Cluster) newLink(from, to string, odd *draws, gates [lanes]*draws, draw func(...string) *draws) *link {
 	return &link{
 		c: c, host: from, server: c.servers[to], odd: odd, gates: gates,
-		ways: map[cluster.Direction]*draws{
-			cluster.Requests: draw("requests", from, to), cluster.Replies: draw("replies", from, to),
-		},
+		requests: draw("requests", from, to), replies: draw("replies", from, to),
 	}
 }
 
@@ -109,11 +104,10 @@ func (c *Cluster) StartHost(ctx context.Context, name string, init host.Init, ev
 	}
 	p := newProcess(name, c.odd[name], c.gates[name])
 	dial := func(addr string, o locks.Options) redis.Pool { return newClient(c.link(name, addr), p, o) }
-	p.server = host.NewServer(dial, func(v any) {
-		if e, ok := v.(host.Event); ok && events != nil {
-			events(e)
-		}
-	})
+	if events == nil {
+		events = func(host.Event) {}
+	}
+	p.server = host.NewServer(dial, events)
 	p.server.Draw = c.random(name)
 	init.Version, init.Host, init.Nodes = host.ProtocolVersion, name, c.lockNodes()
 	if c.group != nil {
@@ -184,10 +178,9 @@ func (c *Cluster) Close() error {
 	for _, p := range hosts {
 		p.end()
 	}
-	c.commands.Wait()
 	c.closed.Do(func() {
+		c.commands.wait()
 		c.disband()
-		close(c.work)
 	})
 	return nil
 }
@@ -227,26 +220,7 @@ func (c *Cluster) perform(s *server, m *message) (arrived bool, err error) {
 }
 
 // run does a command at the node itself. The cluster's mutex is held.
-func (c *Cluster) run(s *server, m *message) {
-	c.work <- job{s.node, m}
-	<-c.worked
-}
-
-// job is a command for a node.
-type job struct {
-	node *node.Node
-	m    *message
-}
-
-// serve does all commands in one goroutine that lives as long as the cluster.
-// A script needs a deep stack, and a library's goroutine for each command would
-// have to grow its own each time: that was a sixth of a simulation's time.
-func (c *Cluster) serve() {
-	for j := range c.work {
-		j.m.reply = j.node.Do(j.m.args...)
-		c.worked <- struct{}{}
-	}
-}
+func (c *Cluster) run(s *server, m *message) { m.reply = s.node.Do(m.args...) }
 
 // arrive is execute for a message that nobody carries.
 func (c *Cluster) arrive(m *message) {

@@ -140,6 +140,6 @@ func root() *cobra.Command {
 			}
 		},
 	}
-	cmd.AddCommand(runCommand(), checkCommand(), reportCommand(), compareCommand(), serveCommand(), playCommand(), replayCommand(), shrinkCommand(), listCommand(), doctorCommand(), hostCommand(), nodeCommand())
+	cmd.AddCommand(runCommand(), mergeCommand(), checkCommand(), reportCommand(), compareCommand(), serveCommand(), playCommand(), replayCommand(), shrinkCommand(), listCommand(), doctorCommand(), hostCommand(), nodeCommand())
 	return cmd
 }

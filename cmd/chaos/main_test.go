@@ -38,9 +38,12 @@ type chaos struct {
 	tmp    string
 }
 
-func command(t *testing.T, args ...string) *chaos {
+func command(t *testing.T, args ...string) *chaos { return within(t, patience, args...) }
+
+// within is command with a limit of its own, for a call that serves others.
+func within(t *testing.T, limit time.Duration, args ...string) *chaos {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	c := &chaos{tmp: t.TempDir(), mark: fmt.Sprintf("LOCKCHAOS_TEST_MARK=%s-%d", t.Name(), time.Now().UnixNano())}
 	c.cmd = exec.CommandContext(ctx, os.Args[0], args...)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"os"
@@ -24,20 +23,10 @@ func tokenFile(t *testing.T) string {
 // agent starts chaos node and returns where it listens.
 func agent(t *testing.T, token string) (*chaos, string) {
 	t.Helper()
-	c := command(t, "node", "--listen", "127.0.0.1:0", "--token-file", token)
-	c.cmd.Stdout = nil
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // where the test has not ended it
-	line, err := bufio.NewReader(out).ReadString('\n')
-	addr, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-	if err != nil || !ok {
-		t.Fatalf("%v: %q %s", err, line, c.errOut.String())
+	c, line := server(t, "node", "--listen", "127.0.0.1:0", "--token-file", token)
+	addr, ok := strings.CutPrefix(line, "listening on ")
+	if !ok {
+		t.Fatalf("%q %s", line, c.errOut.String())
 	}
 	return c, addr
 }

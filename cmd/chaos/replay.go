@@ -50,14 +50,19 @@ func replayCommand() *cobra.Command {
 			}
 			defer machine.Close()
 			var world runner.World = localWorld{machine}
+			end := func() error { return nil }
 			if saved.manifest.World == scenario.Remote {
 				fleet, err := far.open(ctx, machine)
 				if err != nil {
 					return err
 				}
-				world = remoteWorld{fleet}
+				if err := errors.Join(fleet.Lacks(specOf(saved.scenario)), fleet.Refuses(saved.scenario, specOf(saved.scenario))); err != nil {
+					return usage(errors.Join(err, fleet.Close()))
+				}
+				world, end = remoteWorld{fleet}, fleet.Close
 			}
-			return saved.again(out, func(r runner.Run, w io.Writer) error { return r.Do(ctx, world, w) })
+			err = saved.again(out, func(r runner.Run, w io.Writer) error { return r.Do(ctx, world, w) })
+			return ended(err, end())
 		},
 	}
 	far.add(cmd.Flags())

@@ -48,7 +48,7 @@ func reportCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "report run-or-batch-directory ...",
-		Short:   "Render saved runs, without judging them again",
+		Short:   "Render saved runs or sweeps, without judging them again",
 		Example: "  chaos report results/runs/20261129-201501-3f2a --format html -o report.html",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,18 +56,19 @@ func reportCommand() *cobra.Command {
 			if i < 0 {
 				return usage(fmt.Errorf("--format %q: expected one of %s", format, strings.Join(names, ", ")))
 			}
+			sweeps, err := sweepsIn(args)
+			if err != nil {
+				return err
+			}
+			if len(sweeps) > 0 {
+				return reportSweeps(cmd.OutOrStdout(), sweeps, format, file)
+			}
 			d, err := digest(args)
 			if err != nil {
 				return err
 			}
 			r := renderings()[i]
-			if file == "" {
-				if err := r.write(cmd.OutOrStdout(), d, ""); err != nil {
-					return harness(err)
-				}
-				return nil
-			}
-			return render(r, d, file)
+			return render(cmd.OutOrStdout(), r, d, file)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "terminal", strings.Join(names, ", "))
@@ -94,17 +95,13 @@ func digest(paths []string) (*report.Digest, error) {
 	return report.NewDigest(runs), nil
 }
 
-// render writes one form to a file, whole or not at all.
-func render(r rendering, d *report.Digest, file string) error {
-	dir := filepath.Dir(file)
-	var b bytes.Buffer
-	if err := r.write(&b, d, dir); err != nil {
-		return harness(fmt.Errorf("write %s: %w", file, err))
+// render writes one form to a file, or to out where no file is named.
+func render(out io.Writer, r rendering, d *report.Digest, file string) error {
+	dir := "" // a page on standard output lies nowhere
+	if file != "" {
+		dir = filepath.Dir(file)
 	}
-	if err := results.SaveBytes(dir, filepath.Base(file), b.Bytes()); err != nil {
-		return harness(err)
-	}
-	return nil
+	return save(out, file, func(w io.Writer) error { return r.write(w, d, dir) })
 }
 
 // renderAll writes every form into a batch's directory and a page into that of
@@ -122,11 +119,11 @@ func renderAll(out io.Writer, batch string, done []*results.Assessment) error {
 		}
 		runs = append(runs, s)
 		one := report.NewDigest([]*results.Saved{s})
-		errs = errors.Join(errs, render(rendering{write: page.Write}, one, filepath.Join(dir, page.File)))
+		errs = errors.Join(errs, render(nil, rendering{write: page.Write}, one, filepath.Join(dir, page.File)))
 	}
 	d := report.NewDigest(runs)
 	for _, r := range renderings() {
-		errs = errors.Join(errs, render(r, d, filepath.Join(batch, r.file)))
+		errs = errors.Join(errs, render(nil, r, d, filepath.Join(batch, r.file)))
 	}
 	if errs == nil {
 		_, errs = fmt.Fprintf(out, "report: %s\n", filepath.Join(batch, page.File))
@@ -134,24 +131,62 @@ func renderAll(out io.Writer, batch string, done []*results.Assessment) error {
 	return errs
 }
 
+// compareFormats are the forms of a comparison, in the order of the help.
+var compareFormats = []struct {
+	name  string
+	write func(*report.Comparison, io.Writer) error
+}{
+	{"terminal", (*report.Comparison).Terminal}, {"markdown", (*report.Comparison).Markdown}, {"json", (*report.Comparison).JSON},
+	{"html", func(x *report.Comparison, w io.Writer) error { return page.Compare(w, x) }},
+}
+
 func compareCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "compare run-or-batch-directory run-or-batch-directory",
-		Short: "Hold two sets of runs against each other, as before and after an upgrade: what changed, and whether that can be chance",
-		Args:  cobra.ExactArgs(2),
+	var format, file string
+	var names []string
+	for _, f := range compareFormats {
+		names = append(names, f.name)
+	}
+	cmd := &cobra.Command{
+		Use:     "compare directory directory",
+		Short:   "Hold two sets of runs, or two sweeps, against each other, as before and after an upgrade: what changed, and whether that can be chance",
+		Example: "  chaos compare before/ after/ --format markdown -o compare.md",
+		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := digest(args[:1])
+			i := slices.Index(names, format)
+			if i < 0 {
+				return usage(fmt.Errorf("--format %q: expected one of %s", format, strings.Join(names, ", ")))
+			}
+			a, err := compared(args[0])
 			if err != nil {
 				return err
 			}
-			b, err := digest(args[1:])
+			b, err := compared(args[1])
 			if err != nil {
 				return err
 			}
-			if err := report.Compare(cmd.OutOrStdout(), a, b); err != nil {
-				return harness(err)
-			}
-			return nil
+			x := report.NewComparison(a, b)
+			return save(cmd.OutOrStdout(), file, func(w io.Writer) error { return compareFormats[i].write(x, w) })
 		},
 	}
+	cmd.Flags().StringVar(&format, "format", "terminal", strings.Join(names, ", "))
+	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write to (default: standard output)")
+	return cmd
+}
+
+// save writes to a file, whole or not at all, or to out where no file is named.
+func save(out io.Writer, file string, write func(io.Writer) error) error {
+	if file == "" {
+		if err := write(out); err != nil {
+			return harness(err)
+		}
+		return nil
+	}
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return harness(fmt.Errorf("write %s: %w", file, err))
+	}
+	if err := results.SaveBytes(filepath.Dir(file), filepath.Base(file), b.Bytes()); err != nil {
+		return harness(err)
+	}
+	return nil
 }

@@ -115,6 +115,7 @@ func TestReportWrongCalls(t *testing.T) {
 		"not judged":     {[]string{"report", unjudged}, unjudged + ": not judged yet: chaos check does that"},
 		"half a verdict": {[]string{"report", torn}, results.VerdictFile + ": unexpected end"},
 		"a new timeline": {[]string{"report", future}, results.TimelineFile + ": timeline version 99"},
+		"compare, junit": {[]string{"compare", run, run, "--format", "junit"}, `--format "junit": expected one of terminal, markdown, json, html`},
 		"compare one":    {[]string{"compare", run}, "2 arg"},
 		"compare none":   {[]string{"compare", run, "/nonsense"}, "/nonsense"},
 	} {
@@ -133,4 +134,14 @@ func TestCompareRuns(t *testing.T) {
 	command(t, "compare", a, a).expect(t, results.ExitExpected, "3 cells compared, 3 the same in both.", "so few trials")
 	none := filepath.Join(b, results.Key{Scenario: "single/pause-after-acquire", Guard: "none", Trial: 1}.Path())
 	command(t, "compare", a, none).expect(t, results.ExitExpected, "single × fence, pause-after-acquire", "B: not run")
+	for format, says := range map[string]string{
+		"markdown": "| single | fence | pause-after-acquire | violated in 0 of 1", "json": `"column": "pause-after-acquire"`, "html": "<td>not run</td>",
+	} {
+		command(t, "compare", a, none, "--format", format).expect(t, results.ExitExpected, says)
+	}
+	file := filepath.Join(t.TempDir(), "x.html")
+	command(t, "compare", a, none, "--format", "html", "-o", file).expect(t, results.ExitExpected)
+	if b, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(b), "<!doctype html>") {
+		t.Errorf("%v, %d bytes", err, len(b))
+	}
 }

@@ -36,8 +36,11 @@ type runFlags struct {
 	results string
 	remote  remoteFlags
 
+	shard string
+
 	trialsGiven bool
-	part, parts int // of a sweep, in a child process
+	part        *results.Shard // that shard reads as; nil for all
+	save        bool           // what came out of a sweep
 }
 
 func runCommand() *cobra.Command {
@@ -51,6 +54,9 @@ func runCommand() *cobra.Command {
 			if err := f.idle(cmd.Flags().Changed); err != nil {
 				return usage(err)
 			}
+			if err := f.readShard(cmd.Flags().Changed); err != nil {
+				return usage(err)
+			}
 			f.trialsGiven = cmd.Flags().Changed("trials")
 			return f.run(cmd.Context(), args, cmd.OutOrStdout())
 		},
@@ -62,14 +68,8 @@ func runCommand() *cobra.Command {
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "runs at a time (default: two a processor; one a processor for --seeds)")
 	cmd.Flags().StringSliceVar(&f.guards, "guard", nil, "only these guards (default: all of each scenario)")
 	cmd.Flags().Int64Var(&f.seed, "seed", runner.DefaultSeed, "seed of the first trial")
-	cmd.Flags().StringVar(&f.seeds, "seeds", "", "a range of seeds, as 1-2000: prints what they find by kind, and saves nothing (only --on sim)")
-	cmd.Flags().IntVar(&f.part, "part", 0, "")
-	cmd.Flags().IntVar(&f.parts, "parts", 0, "")
-	for _, hidden := range []string{"part", "parts"} {
-		if err := cmd.Flags().MarkHidden(hidden); err != nil {
-			panic(err) // it has just been defined
-		}
-	}
+	cmd.Flags().StringVar(&f.seeds, "seeds", "", "a range of seeds, as 1-2000: prints what they find by kind, and saves that with --results or --shard (only --on sim)")
+	cmd.Flags().StringVar(&f.shard, "shard", "", "only a part of it, as 0/4 for the first of four; chaos merge joins them")
 	cmd.Flags().StringVar(&f.results, "results", results.DefaultRoot, "directory that runs are saved under")
 	return cmd
 }
@@ -98,20 +98,20 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	if f.seeds != "" {
-		first, last, err := seedRange(f.seeds)
+		seeds, err := seedRange(f.seeds)
 		switch {
 		case err != nil:
 			return usage(err)
 		case f.on != scenario.Simulation:
 			return usage(errors.New("--seeds: only in the simulation, with --on sim"))
-		case f.parts > 0:
-			f.shard(list, first, last, out)
+		case f.part != nil && os.Getenv(inSimulation) != "":
+			f.sweepPart(list, seeds, out)
 		}
-		return f.sweep(ctx, args, list, first, last, out)
+		return f.sweep(ctx, args, what, seeds, out)
 	}
 	batch := runner.Batch{
 		WorldName: f.on, Scenarios: list, Guards: f.guards, Trials: f.trials, Jobs: f.jobs, Seed: f.seed, Root: f.results,
-		Suite: what.suite, Canary: what.canary,
+		Suite: what.suite, Canary: what.canary, Shard: f.part,
 	}
 	if !f.trialsGiven {
 		batch.TrialsOf = what.trials
@@ -133,34 +133,46 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	if f.on == scenario.Remote {
 		prepare = f.onRemote
 	}
-	without, err := prepare(ctx, machine, &batch, args)
+	without, end, err := prepare(ctx, machine, &batch, args)
 	if err != nil {
 		return err
 	}
 	err = carry(ctx, batch, out)
 	fmt.Fprint(out, without)
+	return ended(err, end())
+}
+
+// ended adds to what came of a batch what has not ended in order.
+func ended(err, left error) error {
+	if left != nil && err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", left)
+		return err
+	}
+	if left != nil {
+		return harness(left)
+	}
 	return err
 }
 
 // onLocal makes a batch one on real servers of this machine.
-func (f runFlags) onLocal(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, err error) {
+func (f runFlags) onLocal(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, end func() error, err error) {
 	version, err := machine.Version(ctx)
 	if err != nil {
-		return "", harness(err)
+		return "", nil, harness(err)
 	}
 	batch.World, batch.Machine = localWorld{machine}, results.ThisMachine(version)
 	batch.Machine.Clock = machine.Clocks()
 	if without, err = withPostgres(ctx, machine, batch, args); err != nil {
-		return "", harness(err)
+		return "", nil, harness(err)
 	}
-	return without, nil
+	return without, func() error { return nil }, nil
 }
 
-// onRemote makes a batch one on nodes behind agents.
-func (f runFlags) onRemote(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, err error) {
+// onRemote makes a batch one on nodes behind agents, and on plain servers.
+func (f runFlags) onRemote(ctx context.Context, machine *local.Machine, batch *runner.Batch, args []string) (without string, end func() error, err error) {
 	fleet, err := f.remote.open(ctx, machine)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	batch.World, batch.WorldFlags = remoteWorld{fleet}, f.remote.words()
 	batch.Machine = results.ThisMachine(fleet.Told(func(h remote.Health) string { return h.Redis }))
@@ -169,18 +181,27 @@ func (f runFlags) onRemote(ctx context.Context, machine *local.Machine, batch *r
 		batch.Machine.Postgres = fleet.Told(func(h remote.Health) string { return h.Postgres })
 	}
 	if without, err = withFleet(fleet, batch, args); err != nil {
-		return "", usage(err)
+		return "", nil, usage(errors.Join(err, fleet.Close()))
 	}
-	return without, nil
+	for _, w := range fleet.Warnings() {
+		without += "\nNote: " + w + "\n"
+	}
+	return without, fleet.Close, nil
 }
 
 // carry carries a batch through and prints what came out.
 func carry(ctx context.Context, batch runner.Batch, out io.Writer) error {
 	width, live := terminal(out)
 	batch.Progress = report.NewProgress(out, live, width)
+	if batch.Shard != nil {
+		fmt.Fprintf(out, "shard %s\n", batch.Shard)
+	}
 	dir, done, err := batch.Run(ctx)
 	if errors.Is(err, runner.ErrNothing) {
 		return usage(err)
+	}
+	if err == nil && len(done) == 0 {
+		fmt.Fprintf(out, "no run is in this shard\nresults: %s\n", dir)
 	}
 	if len(done) > 0 {
 		fmt.Fprintln(out)
@@ -244,14 +265,31 @@ func (f runFlags) check() error {
 // idle refuses flags that would do nothing.
 func (f runFlags) idle(given func(flag string) bool) error {
 	if given("seeds") {
-		for _, flag := range []string{"trials", "results", "seed"} {
+		for _, flag := range []string{"trials", "seed"} {
 			if given(flag) {
-				return fmt.Errorf("--%s goes not with --seeds, which does each seed once and saves nothing", flag)
+				return fmt.Errorf("--%s goes not with --seeds, which does each seed once", flag)
 			}
 		}
 	} else if given("jobs") && f.on == scenario.Simulation {
 		return errors.New("--jobs: the simulation does one run at a time, but for --seeds")
 	}
+	return nil
+}
+
+// readShard reads --shard, and whether what comes out of a sweep is to be saved.
+func (f *runFlags) readShard(given func(flag string) bool) error {
+	f.save = given("results") || given("shard")
+	if !given("shard") {
+		return nil
+	}
+	s, err := results.ParseShard(f.shard)
+	if err != nil {
+		return fmt.Errorf("--shard %w", err)
+	}
+	if s.Of > results.MostShards && os.Getenv(inSimulation) == "" {
+		return fmt.Errorf("--shard %q: at most %d shards", f.shard, results.MostShards)
+	}
+	f.part = &s
 	return nil
 }
 

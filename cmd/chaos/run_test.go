@@ -32,7 +32,6 @@ func TestWrongCalls(t *testing.T) {
 		"no trial":         {[]string{"run", "--trials", "0"}, []string{"--trials 0"}},
 		"no job":           {[]string{"run", "--jobs", "-1"}, []string{"--jobs -1"}},
 		"trials of seeds":  {[]string{"run", "--on", "sim", "--seeds", "1-2", "--trials", "2"}, []string{"--trials goes not with --seeds"}},
-		"results of seeds": {[]string{"run", "--on", "sim", "--seeds", "1-2", "--results", "x"}, []string{"--results goes not with --seeds"}},
 		"seed of seeds":    {[]string{"run", "--on", "sim", "--seeds", "1-2", "--seed", "1"}, []string{"--seed goes not with --seeds"}},
 		"jobs of one":      {[]string{"run", "--on", "sim", "--jobs", "2"}, []string{"--jobs: the simulation does one run at a time"}},
 		"unknown flag":     {[]string{"run", "--nonsense"}, []string{"--nonsense"}},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ import (
 const mostSeeds = 10_000_000
 
 // seedRange reads "1-2000" or "421".
-func seedRange(s string) (first, last int64, err error) {
+func seedRange(s string) (results.SeedRange, error) {
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {
 		to = from
@@ -33,18 +34,18 @@ func seedRange(s string) (first, last int64, err error) {
 	first, err1 := strconv.ParseInt(from, 10, 64)
 	last, err2 := strconv.ParseInt(to, 10, 64)
 	if err1 != nil || err2 != nil || first < 0 || last < first || last-first >= mostSeeds {
-		return 0, 0, fmt.Errorf("--seeds %q: expected a range like 1-2000, of at most %d seeds", s, mostSeeds)
+		return results.SeedRange{}, fmt.Errorf("--seeds %q: expected a range like 1-2000, of at most %d seeds", s, mostSeeds)
 	}
-	return first, last, nil
+	return results.SeedRange{First: first, Last: last}, nil
 }
 
-// shard runs every n-th seed of the range in this process, and writes a line of
-// JSON for each. It is what a child of sweep does. It does not return.
-func (f runFlags) shard(list []*scenario.Scenario, first, last int64, out io.Writer) {
+// sweepPart runs the seeds of one part of the range in this process, and writes
+// a line of JSON for each run. It is what a child of sweep does. It does not return.
+func (f runFlags) sweepPart(list []*scenario.Scenario, seeds results.SeedRange, out io.Writer) {
 	sim.Main(func(bubble func(func())) int {
 		w := bufio.NewWriter(out)
 		enc := json.NewEncoder(w)
-		for seed := first + int64(f.part); seed <= last; seed += int64(f.parts) {
+		for seed := seeds.First + int64(f.part.Index); seed <= seeds.Last; seed += int64(f.part.Of) {
 			for _, s := range list {
 				for _, g := range f.guardsOf(s) {
 					if err := errors.Join(enc.Encode(runner.RunSeed(bubble, simWorld{}, s, g, seed)), w.Flush()); err != nil {
@@ -57,28 +58,90 @@ func (f runFlags) shard(list []*scenario.Scenario, first, last int64, out io.Wri
 	})
 }
 
-// sweep runs a range of seeds in one single-threaded child a processor: within
-// one run there is little to do at the same time, and waking another thread for
-// it costs more than it brings.
-func (f runFlags) sweep(ctx context.Context, args []string, list []*scenario.Scenario, first, last int64, out io.Writer) error {
-	runs := 0
-	for _, s := range list {
-		runs += len(f.guardsOf(s))
-	}
-	if runs == 0 {
+// sweep runs a range of seeds, or a shard of it, in one single-threaded child a
+// processor: within one run there is little to do at the same time, and waking
+// another thread for it costs more than it brings.
+func (f runFlags) sweep(ctx context.Context, args []string, found *found, seeds results.SeedRange, out io.Writer) error {
+	sweep := runner.NewSweep(found.scenarios, f.guardsOf, seeds, f.part)
+	if len(sweep.Tallies) == 0 {
 		return usage(runner.ErrNothing)
 	}
-	start := time.Now()
-	width, live := terminal(out)
-	progress := report.NewSweep(out, live, width, runs*int(last-first+1))
+	sweep.Suite, sweep.Machine = found.suite, results.ThisMachine("simulated")
+	dir, err := f.beginSweep(sweep, found.scenarios)
+	if err != nil {
+		return harness(err)
+	}
+	_, live := terminal(out)
+	if f.part != nil {
+		fmt.Fprintf(out, "shard %s of seeds %s: ", f.part, seeds)
+	}
+	progress := report.NewSweepProgress(out, live, sweep.Planned)
+	err = f.children(ctx, args, func(s runner.Seed) {
+		sweep.Add(s)
+		progress.Done(sweep.Done)
+	})
+	sweep.Took = time.Since(sweep.Started).Seconds()
+	progress.Clear()
+	why := sweep.Judge()
+	if err != nil && ctx.Err() == nil {
+		sweep.ExitCode = results.Worse(sweep.ExitCode, results.ExitHarness)
+	}
+	if serr := saveSweep(sweep, dir, out); serr != nil {
+		err = errors.Join(err, serr)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return harness(context.Cause(ctx))
+	case err != nil:
+		return harness(err)
+	}
+	return swept(sweep, why)
+}
+
+// beginSweep makes the directory of a sweep that is to be saved, and says there
+// what it is a shard of; "" where it is not to be saved.
+func (f runFlags) beginSweep(s *runner.Sweep, list []*scenario.Scenario) (dir string, err error) {
+	if !f.save {
+		return "", nil
+	}
+	if dir, err = results.NewBatch(f.results, s.Started); err != nil || f.part == nil {
+		return dir, err
+	}
+	return dir, s.Plan(list).Save(dir)
+}
+
+// saveSweep prints what came out of a sweep, and saves it where it has a directory.
+func saveSweep(s *runner.Sweep, dir string, out io.Writer) error {
+	err := report.Sweep(out, s)
+	if dir == "" {
+		return err
+	}
+	if err = errors.Join(err, s.Save(dir)); err == nil {
+		_, err = fmt.Fprintf(out, "results: %s\n", filepath.Join(dir, results.SweepFile))
+	}
+	return err
+}
+
+// swept turns a sweep that has been judged into the exit code; why says what in it
+// is not as expected.
+func swept(s *runner.Sweep, why []error) error {
+	if s.ExitCode == results.ExitExpected {
+		return nil
+	}
+	return &exit{code: s.ExitCode, err: errors.Join(why...)}
+}
+
+// children does the sweep in as many children as there are jobs, and takes in what
+// each of their runs gave.
+func (f runFlags) children(ctx context.Context, args []string, take func(runner.Seed)) error {
 	seeds := make(chan runner.Seed)
 	var wg sync.WaitGroup
 	errs := make([]error, f.jobs)
-	for part := range f.jobs {
+	for i := range f.jobs {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			errs[part] = f.child(ctx, args, part, seeds)
+			errs[i] = f.child(ctx, args, i, seeds)
 		}()
 	}
 	go func() {
@@ -86,61 +149,28 @@ func (f runFlags) sweep(ctx context.Context, args []string, list []*scenario.Sce
 		close(seeds)
 	}()
 	for s := range seeds {
-		progress.Add(s)
+		take(s)
 	}
-	progress.Done(time.Since(start))
-	if err := errors.Join(errs...); err != nil {
-		if ctx.Err() != nil {
-			return harness(context.Cause(ctx))
-		}
-		return harness(err)
-	}
-	return judgeSweep(list, progress.Tallies())
+	return errors.Join(errs...)
 }
 
-// judgeSweep turns a sweep into the exit code: what a scenario expects holds
-// for each of its seeds.
-func judgeSweep(list []*scenario.Scenario, tallies map[string]*runner.Tally) error {
-	code := results.ExitExpected
-	var why []error
-	for _, s := range list {
-		for _, g := range s.Guards {
-			e := s.Expect[g]
-			t := tallies[s.Name+" guard "+g]
-			if t == nil {
-				continue
-			}
-			if t.Failed > 0 || len(t.Unstable) > 0 {
-				code = results.Worse(code, results.ExitHarness)
-			}
-			if t.Inconclusive > 0 {
-				code = results.Worse(code, results.ExitInconclusive)
-			}
-			for _, text := range t.Unexpected(e) {
-				code = results.Worse(code, results.ExitUnexpected)
-				why = append(why, fmt.Errorf("NOT AS EXPECTED: %s guard %s: %s", s.Name, g, text))
-			}
-		}
-	}
-	if code == results.ExitExpected {
-		return nil
-	}
-	return &exit{code: code, err: errors.Join(why...)}
-}
-
-// child runs one part of the seeds in a process of its own.
+// child runs one part of the shard in a process of its own.
 func (f runFlags) child(ctx context.Context, args []string, part int, seeds chan<- runner.Seed) error {
+	whole := results.Shard{Of: 1}
+	if f.part != nil {
+		whole = *f.part
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	argv := append([]string{"run", "--on", scenario.Simulation, "--seeds", f.seeds,
-		"--part", strconv.Itoa(part), "--parts", strconv.Itoa(f.jobs)}, args...)
+		"--shard", whole.Part(part, f.jobs).String()}, args...)
 	for _, g := range f.guards {
 		argv = append(argv, "--guard", g)
 	}
 	cmd := exec.CommandContext(ctx, self, argv...)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", inSimulation+"=1")
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {

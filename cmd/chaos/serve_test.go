@@ -15,10 +15,10 @@ import (
 	"lockchaos/serve/play"
 )
 
-// serving starts chaos serve and returns where it is.
-func serving(t *testing.T, args ...string) (*chaos, string) {
+// server starts a command that serves until it is ended, and returns its first line.
+func server(t *testing.T, args ...string) (*chaos, string) {
 	t.Helper()
-	c := command(t, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+	c := within(t, 10*patience, args...)
 	c.cmd.Stdout = nil
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
@@ -29,9 +29,19 @@ func serving(t *testing.T, args ...string) (*chaos, string) {
 	}
 	t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // where the test has not ended it
 	line, err := bufio.NewReader(out).ReadString('\n')
-	where, _, ok := strings.Cut(line, " shows ")
-	if err != nil || !ok {
+	if err != nil {
 		t.Fatalf("%v: %q %s", err, line, c.errOut.String())
+	}
+	return c, strings.TrimSpace(line)
+}
+
+// serving starts chaos serve and returns where it is.
+func serving(t *testing.T, args ...string) (*chaos, string) {
+	t.Helper()
+	c, line := server(t, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+	where, _, ok := strings.Cut(line, " shows ")
+	if !ok {
+		t.Fatalf("%q %s", line, c.errOut.String())
 	}
 	return c, strings.TrimSuffix(where, "/")
 }

@@ -78,15 +78,10 @@ func (s *savedRun) finding() (string, error) {
 
 func (s *savedRun) shrink(k *runner.Shrinker, out io.Writer) error {
 	_, live := terminal(out)
-	k.Tried = func(runs, faults int) {
-		if live && runs%10 == 0 {
-			fmt.Fprintf(out, "\r\x1b[K%d runs", runs)
-		}
-	}
+	progress := report.NewShrinking(out, live, k.Kind, s.scenario)
+	k.Tried = progress.Tried
 	small, runs, err := k.Shrink(s.scenario)
-	if live {
-		fmt.Fprint(out, "\r\x1b[K")
-	}
+	progress.Clear()
 	if err != nil {
 		return usage(err)
 	}

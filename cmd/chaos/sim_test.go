@@ -91,7 +91,10 @@ func TestReplayOnServers(t *testing.T) {
 	}
 }
 
-var left = regexp.MustCompile(`(\d+) of (\d+) faults`)
+var (
+	left  = regexp.MustCompile(`: (\d+) of (\d+) faults`)
+	fewer = regexp.MustCompile(`(?m)^(\d+) of (\d+) faults and \d hosts left after \d+ runs$`)
+)
 
 func TestShrink(t *testing.T) {
 	t.Parallel()
@@ -106,6 +109,10 @@ func TestShrink(t *testing.T) {
 	m := left.FindStringSubmatch(c.out.String())
 	if m == nil || len(m[1]) > len(m[2]) || len(m[1]) == len(m[2]) && m[1] >= m[2] {
 		t.Errorf("no fault was taken away: %v", m)
+	}
+	lines := fewer.FindAllStringSubmatch(c.out.String(), -1)
+	if len(lines) == 0 || m != nil && (lines[0][2] != m[2] || lines[len(lines)-1][1] != m[1]) {
+		t.Errorf("it did not tell how far it was: %v", lines)
 	}
 	_, cmd, _ := strings.Cut(c.out.String(), "repeat: ./chaos ")
 	command(t, append(strings.Fields(cmd), "--results", t.TempDir())...).expect(t, results.ExitExpected, "stale-write")

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,13 +42,29 @@ func init() {
 	}()
 }
 
-// Start starts a server on a free port, and returns when it is ready.
-func Start(t testing.TB) *Server {
+// Start starts a server on a free port, and returns when it is ready. args are
+// more arguments of redis-server.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	return start(t, "Ready to accept connections", append([]string{"--save", ""}, args...))
+}
+
+// StartSentinel starts a Sentinel that watches nobody.
+func StartSentinel(t testing.TB) *Server {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "sentinel.conf") // which it writes to
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, "Sentinel ID is", []string{config, "--sentinel"})
+}
+
+func start(t testing.TB, ready string, args []string) *Server {
 	t.Helper()
 	var err error
 	for range 5 { // another may take the port first
 		var s *Server
-		if s, err = try(t); err == nil {
+		if s, err = try(t, ready, args); err == nil {
 			return s
 		}
 	}
@@ -53,14 +72,14 @@ func Start(t testing.TB) *Server {
 	return nil
 }
 
-func try(t testing.TB) (*Server, error) {
+func try(t testing.TB, ready string, args []string) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	addr := l.Addr().String()
 	l.Close()
-	cmd := exec.Command("redis-server", "--save", "", "--bind", "127.0.0.1", "--dir", t.TempDir(), "--port", addr[strings.LastIndex(addr, ":")+1:])
+	cmd := exec.Command("redis-server", append(slices.Clone(args), "--bind", "127.0.0.1", "--dir", t.TempDir(), "--port", addr[strings.LastIndex(addr, ":")+1:])...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -75,7 +94,7 @@ func try(t testing.TB) (*Server, error) {
 	t.Cleanup(s.Kill)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if strings.Contains(lines.Text(), "Ready to accept connections") {
+		if strings.Contains(lines.Text(), ready) {
 			go io.Copy(io.Discard, out)
 			s.Client = redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
 			t.Cleanup(func() { s.Client.Close() })

@@ -30,8 +30,12 @@ func (t Token) Absent() bool { return t.secret == "" }
 
 // Read reads the token from a file, or from the environment where none is
 // named; absent where neither is there. What stands around it does not count.
+// The variable is taken out of the environment: children have no use for it.
 func Read(file string) (Token, error) {
 	from, secret := "the environment variable "+Variable, os.Getenv(Variable)
+	if err := os.Unsetenv(Variable); err != nil {
+		return Token{}, err
+	}
 	if file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {

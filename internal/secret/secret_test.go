@@ -16,6 +16,12 @@ func TestToken(t *testing.T) {
 	if token, err := secret.Read(""); err != nil || !token.Absent() {
 		t.Errorf("without any: %v, %v", token, err)
 	}
+	if err := os.Setenv(secret.Variable, "0123456789abcdef"); err != nil {
+		t.Fatal(err)
+	}
+	if token, err := secret.Read(""); err != nil || token.Absent() || os.Getenv(secret.Variable) != "" {
+		t.Errorf("by the environment: absent %v, %v, and left in it %q", token.Absent(), err, os.Getenv(secret.Variable))
+	}
 	for text, says := range map[string]string{
 		"0123456789abcdef\n": "", "short": "5 characters", "two words, and long enough": "on one line", "": "0 characters",
 	} {

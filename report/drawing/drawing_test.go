@@ -43,6 +43,7 @@ func small() *checker.Timeline {
 			{Node: "n1", Host: "w2", Op: 2, Stretch: span(319, 351), Full: []time.Duration{319 * ms}, Ended: checker.KeyReleased},
 		},
 		Faults: []checker.Strike{{ID: "f1", Name: "pause-host", Targets: []string{"w1"}, Stretch: span(14, 355), Proof: []string{"proved: state T"}, Proved: true}},
+		Clocks: []checker.Clock{{Node: "n1", Stretch: span(200, 400), Offset: -20 * ms}, {Node: "n1", Stretch: span(362, 400), Offset: 80 * ms, Rate: 1.1}},
 		Moments: []checker.Moment{
 			{N: 1, Seq: 2, T: 12 * ms, Lane: "w1", Op: 1, Words: "w1 gets the lock, token 33"},
 			{N: 2, Seq: 3, T: 14 * ms, Lane: "w1", Words: "w1 is stopped"},

@@ -3,7 +3,6 @@ package drawing
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"lockchaos/checker"
@@ -76,6 +75,7 @@ func Timeline(t *checker.Timeline, id string) string {
 			p.host(l)
 		case nodeLane:
 			p.node(l)
+			p.clock(l)
 		case storeLane:
 			p.store(l)
 		}
@@ -255,53 +255,6 @@ func (p *picture) asks(l *lane) {
 			p.titled(title, "path", "d", fmt.Sprintf("M%s %sv12m0 -12l-6 4l6 4", px(x), px(l.y+38)), "class", "edge "+p.colour[l.name], "fill", "none")
 		}
 	}
-}
-
-// node draws whose key the node holds: the height is what is left of its TTL.
-func (p *picture) node(l *lane) {
-	high, base := l.h-8, l.y+l.h-2
-	for _, k := range p.t.Keys {
-		if k.Node != l.name {
-			continue
-		}
-		x, w, ok := p.box(k.Stretch)
-		if !ok {
-			continue
-		}
-		var d strings.Builder
-		fmt.Fprintf(&d, "M%s %s", px(x), px(base))
-		for i, full := range k.Full {
-			end := k.To
-			if i+1 < len(k.Full) {
-				end = k.Full[i+1]
-			}
-			for _, at := range p.s.knots(p.clip(full), p.clip(end)) {
-				left := 1 - float64(at-full)/float64(max(p.t.TTL, 1))
-				fmt.Fprintf(&d, "L%s %s", px(p.s.at(at)), px(base-high*min(max(left, 0), 1)))
-			}
-		}
-		fmt.Fprintf(&d, "L%s %sZ", px(x+w), px(base))
-		c := p.colour[k.Host]
-		p.titled(fmt.Sprintf("%s holds the key of %s from %s to %s; %s", k.Node, k.Host, Time(k.From), Time(k.To), ended(k)), "path", "d", d.String(), "class", "left "+c)
-		if textWidth(k.Host) < w-8 {
-			p.text(x+4, base-4, "host "+c, k.Host)
-		}
-		if k.Ended == checker.KeyUnknown {
-			p.text(x+w+3, base-4, "host "+c, "?")
-		}
-	}
-}
-
-func ended(k checker.Key) string {
-	switch k.Ended {
-	case checker.KeyTaken:
-		return "another got it before its time was over"
-	case checker.KeyUnknown:
-		return "a fault struck, and nobody saw what the node still had"
-	case "":
-		return "held until the end of the run"
-	}
-	return k.Ended
 }
 
 // store draws what reached the resource: at the latest instant at which it can

@@ -20,12 +20,12 @@ import (
 	"lockchaos/results"
 )
 
-//go:embed page.tmpl page.css
+//go:embed page.tmpl compare.tmpl page.css
 var files embed.FS
 
 var tmpl = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{
 	"plain": plain, "time": drawing.Time, "css": func() template.CSS { return template.CSS(CSS()) }, "word": word, "took": took,
-}).ParseFS(files, "page.tmpl"))
+}).ParseFS(files, "page.tmpl", "compare.tmpl"))
 
 // File is the name of the page in a directory of results.
 const File = "report.html"
@@ -174,17 +174,25 @@ func (v *view) link(t *report.Told, name string) string {
 var instants = regexp.MustCompile(`\b(?:at|until) (-?[0-9.]+ ms)`)
 
 // number puts the numbers of moments behind the times in a story that are
-// theirs. Of moments at one time those come first that the story itself names.
+// theirs. Of moments at one time those come first that the story itself names,
+// then those of whom it speaks just before.
 func number(t *report.Told, tl *checker.Timeline) []piece {
 	var named []int64
 	if v := t.Verdict; v != nil && tl.Finding >= 0 && tl.Finding < len(v.Findings) {
 		named = v.Findings[tl.Finding].Events
 	}
-	find := func(at string) int {
-		best := 0
+	find := func(at, clause string) (best int) {
+		most := -1
 		for _, m := range tl.Moments {
-			if drawing.Time(m.T) == at && (best == 0 || slices.Contains(named, m.Seq)) {
-				best = m.N
+			fit := 0
+			if slices.Contains(named, m.Seq) {
+				fit += 2
+			}
+			if slices.Contains(strings.Fields(clause), m.Lane) {
+				fit++
+			}
+			if drawing.Time(m.T) == at && fit > most {
+				best, most = m.N, fit
 			}
 		}
 		return best
@@ -192,13 +200,17 @@ func number(t *report.Told, tl *checker.Timeline) []piece {
 	var pieces []piece
 	last := 0
 	for _, at := range instants.FindAllStringSubmatchIndex(t.Story, -1) {
-		if n := find(t.Story[at[2]:at[3]]); n > 0 {
+		before := breaks.Split(t.Story[:at[0]], -1)
+		if n := find(t.Story[at[2]:at[3]], before[len(before)-1]); n > 0 {
 			pieces = append(pieces, piece{Words: t.Story[last:at[3]]}, piece{N: n})
 			last = at[3]
 		}
 	}
 	return append(pieces, piece{Words: t.Story[last:]})
 }
+
+// breaks are where one thing that a story tells ends, and the next begins.
+var breaks = regexp.MustCompile(`; |, | and |: `)
 
 func plain(s string) string { return report.Short(s, mostWords) }
 
@@ -214,6 +226,11 @@ func CSS() string {
 		panic(err) // it is in the program
 	}
 	return string(b) + drawing.CSS
+}
+
+// Compare renders two sets of runs side by side.
+func Compare(w io.Writer, x *report.Comparison) error {
+	return tmpl.ExecuteTemplate(w, "compare.tmpl", x)
 }
 
 // WriteRun renders what the page tells of one run, as a part of another page that

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,27 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// Of two moments at one time, each gets the number of the one whom the story is
+// speaking of.
+func TestNumbersAtOneTime(t *testing.T) {
+	const at = 73 * time.Millisecond
+	tl := &checker.Timeline{Moments: []checker.Moment{
+		{N: 1, Seq: 4, T: 10 * time.Millisecond, Lane: "n2"}, {N: 2, Seq: 5, T: at, Lane: "w1"}, {N: 3, Seq: 6, T: at, Lane: "n1"}, {N: 4, Seq: 7, T: at, Lane: "w1"},
+	}}
+	v := &checker.Verdict{Findings: []checker.Finding{{Events: []int64{4, 5, 6}}}}
+	told := &report.Told{Saved: &results.Saved{Assessment: &results.Assessment{Verdict: v}},
+		Story: "w1 got the lock at 73 ms, cut-replication struck n2 at 10 ms, failover struck n1 at 73 ms; w1 went on at 74 ms"}
+	var got []int
+	for _, p := range number(told, tl) {
+		if p.N > 0 {
+			got = append(got, p.N)
+		}
+	}
+	if !slices.Equal(got, []int{2, 1, 3}) {
+		t.Errorf("the numbers are %v, expected 2, 1, 3", got)
+	}
+}
+
 func fmtTime(d time.Duration) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", float64(d.Round(100*time.Microsecond))/1e6), "0"), ".") + " ms"
 }
@@ -212,7 +234,11 @@ func TestHostile(t *testing.T) {
 	s := saved(t, h, m)
 	s.Scenario = evil + "/" + evil
 	s.Verdict.Findings[0].Words, s.Verdict.Reasons = evil, []string{evil}
-	for _, page := range []string{render(t, s), render(t, s, saved(t, overrun(6, "none"), manifest("none")))} {
+	var compared bytes.Buffer
+	if err := Compare(&compared, report.NewComparison(report.NewDigest([]*results.Saved{s}), report.NewDigest(nil))); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{render(t, s), render(t, s, saved(t, overrun(6, "none"), manifest("none"))), compared.String()} {
 		if bad := outside.FindString(page); bad != "" {
 			t.Errorf("it comes through: %s", bad)
 		}

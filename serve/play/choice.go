@@ -26,6 +26,11 @@ type Choice struct {
 	// clocks of as many forward, by what its For says.
 	Pause, Cut, Jump Strike
 	Struck           int
+	// Fail makes a replica the master, in the way that How says; the old master is
+	// back a For after that. Unheard: the replicas have heard of nothing before.
+	Fail    Strike
+	How     string
+	Unheard bool
 }
 
 // Strike is one thing that goes wrong.
@@ -38,13 +43,17 @@ type Strike struct {
 type Limit struct{ Least, Most int }
 
 // Limits are those of all numbers, by the names that they have in a query. They
-// keep a simulation short: the longest, of Redlock with all that can go wrong,
-// takes a quarter of a second.
+// keep a simulation short, and so does mostWork.
 var Limits = map[string]Limit{
-	"ttl": {20, 2000}, "hosts": {2, 4}, "rounds": {1, 5}, "work": {0, 1000}, "seed": {1, 1_000_000},
+	"ttl": {20, 5000}, "hosts": {2, 4}, "rounds": {1, 5}, "work": {0, 3000}, "seed": {1, 1_000_000},
 	"pause_at": {0, 1500}, "pause_for": {1, 2000}, "cut_at": {0, 1500}, "cut_for": {1, 2000},
-	"jump_at": {0, 1500}, "jump_for": {5, 2000}, "struck": {1, 5},
+	"jump_at": {0, 1500}, "jump_for": {5, 2000}, "struck": {1, 5}, "fail_at": {0, 1500}, "fail_for": {1, 2000},
 }
+
+// mostWork is how long all hosts together may hold the lock for their work, in
+// milliseconds: others ask for it all the while, which is what a simulation takes
+// its time for.
+const mostWork = 6000
 
 // StaleHolder is the first example: w1 is stopped past its lease with the counter
 // read, and goes on when others have written.
@@ -52,6 +61,7 @@ func StaleHolder() Choice {
 	return Choice{
 		Lock: "single", Guard: history.GuardNone, Discipline: history.Trusting, TTL: 300, Hosts: 3, Rounds: 3, Work: 40, Seed: 1,
 		Pause: Strike{true, 20, 500}, Cut: Strike{false, 20, 600}, Jump: Strike{false, 20, 300}, Struck: 3,
+		Fail: Strike{false, 80, 300}, How: "kill",
 	}
 }
 
@@ -60,16 +70,18 @@ func (c *Choice) numbers() map[string]*int {
 	return map[string]*int{
 		"ttl": &c.TTL, "hosts": &c.Hosts, "rounds": &c.Rounds, "work": &c.Work, "seed": &c.Seed, "struck": &c.Struck,
 		"pause_at": &c.Pause.At, "pause_for": &c.Pause.For, "cut_at": &c.Cut.At, "cut_for": &c.Cut.For,
-		"jump_at": &c.Jump.At, "jump_for": &c.Jump.For,
+		"jump_at": &c.Jump.At, "jump_for": &c.Jump.For, "fail_at": &c.Fail.At, "fail_for": &c.Fail.For,
 	}
 }
 
 func (c *Choice) words() map[string]*string {
-	return map[string]*string{"lock": &c.Lock, "guard": &c.Guard, "discipline": &c.Discipline}
+	return map[string]*string{"lock": &c.Lock, "guard": &c.Guard, "discipline": &c.Discipline, "how": &c.How}
 }
 
 func (c *Choice) switches() map[string]*bool {
-	return map[string]*bool{"watchdog": &c.Watchdog, "pause": &c.Pause.On, "cut": &c.Cut.On, "jump": &c.Jump.On}
+	return map[string]*bool{
+		"watchdog": &c.Watchdog, "pause": &c.Pause.On, "cut": &c.Cut.On, "jump": &c.Jump.On, "fail": &c.Fail.On, "unheard": &c.Unheard,
+	}
 }
 
 // FromQuery reads a choice. Without any it is the first example; otherwise a
@@ -122,15 +134,29 @@ func Systems() []string {
 	return names
 }
 
-// check looks at the words: they become part of a file.
+// Ways are the ways to a failover.
+func Ways() []string { return []string{"kill", "isolate", "command"} }
+
+// check looks at the words, which become part of a file, and at what the choice
+// is all together.
 func (c Choice) check() error {
 	for _, w := range []struct {
 		name, value string
 		allowed     []string
-	}{{"lock", c.Lock, Systems()}, {"guard", c.Guard, Guards()}, {"discipline", c.Discipline, Disciplines()}} {
+	}{{"lock", c.Lock, Systems()}, {"guard", c.Guard, Guards()}, {"discipline", c.Discipline, Disciplines()}, {"how", c.How, Ways()}} {
 		if !slices.Contains(w.allowed, w.value) {
 			return fmt.Errorf("%s is %.20q, expected one of %s", w.name, w.value, strings.Join(w.allowed, ", "))
 		}
+	}
+	if all := c.Hosts * c.Rounds * c.Work; all > mostWork {
+		return fmt.Errorf("%d hosts with %d rounds of %d ms work for %d ms, expected at most %d ms: fewer hosts, fewer rounds or shorter work",
+			c.Hosts, c.Rounds, c.Work, all, mostWork)
+	}
+	if s, err := locks.Find(c.Lock); err == nil && s.Sentinels == 0 && c.Fail.On {
+		return fmt.Errorf("a failover is for the lock system sentinel, %s has no replicas", c.Lock)
+	}
+	if c.unheard() && c.Fail.At < unheardTakes {
+		return fmt.Errorf("fail_at is %d, expected at least %d: it takes so long to see that the replicas hear nothing", c.Fail.At, unheardTakes)
 	}
 	return nil
 }
@@ -178,7 +204,7 @@ func (c Choice) Scenario(came *checker.Verdict) ([]byte, error) {
 		fmt.Fprintf(&b, ", token: %s", locks.TokenQuorum)
 	}
 	fmt.Fprintf(&b, "}\nhosts: %d\n", c.Hosts)
-	fmt.Fprintf(&b, "workload: {kind: counter, discipline: %s, rounds: %d, work: %dms, rest: 5ms}\n", c.Discipline, c.Rounds, c.Work)
+	fmt.Fprintf(&b, "workload: {kind: counter, discipline: %s, rounds: %d, work: %dms, rest: 5ms, retry: %dms}\n", c.Discipline, c.Rounds, c.Work, c.retry())
 	fmt.Fprintf(&b, "guards: [%s]\n", c.Guard)
 	at := &instants{taken: map[time.Duration]bool{}}
 	b.WriteString("order:\n  # w1 is the first to ask, and so the one that trouble meets while it holds the lock.\n")
@@ -191,6 +217,10 @@ func (c Choice) Scenario(came *checker.Verdict) ([]byte, error) {
 	_, err := scenario.Parse(text, File)
 	return text, err
 }
+
+// retry is how long a host that was refused waits, in milliseconds: longer where
+// the lease or the work is, as nobody would ask a thousand times.
+func (c Choice) retry() int { return 10 + min(max(max(c.TTL, c.Work)-300, 0)/20, 50) }
 
 // othersFrom is when the other hosts begin: a lock is granted in a few milliseconds.
 const othersFrom = 9 * time.Millisecond
@@ -206,6 +236,14 @@ func (c Choice) about() string {
 	}
 	if c.Jump.On {
 		parts = append(parts, fmt.Sprintf("the clock of a lock server jumps by %d ms", c.Jump.For))
+	}
+	if c.Fail.On {
+		parts = append(parts, map[string]string{
+			"kill": "the master dies", "isolate": "the master is cut off together with the holder", "command": "an operator makes another the master",
+		}[c.How])
+	}
+	if c.unheard() {
+		parts = append(parts, "its replicas had heard of nothing")
 	}
 	if len(parts) == 0 {
 		return "nothing goes wrong"
@@ -230,10 +268,35 @@ func (c Choice) faults(at *instants) string {
 	if c.Jump.On {
 		fmt.Fprintf(&b, "  - {fault: clock-jump, nodes: [%s], by: %dms, from: at %s}\n", nodes, c.Jump.For, at.apart(ms(c.Jump.At)))
 	}
+	if c.Fail.On {
+		b.WriteString(c.failover(at))
+	}
 	if b.Len() == 0 {
 		return ""
 	}
 	return "faults:\n" + b.String()
+}
+
+// unheard says whether the replicas are to hear of nothing before the failover.
+func (c Choice) unheard() bool { return c.Fail.On && c.Unheard }
+
+// unheardTakes is until when it is seen that replicas are cut off, in milliseconds.
+const unheardTakes = 80
+
+// failoverTakes is longer than Sentinels take to make another the master.
+const failoverTakes = 3 * time.Second
+
+func (c Choice) failover(at *instants) string {
+	s := ""
+	if c.unheard() {
+		from := at.apart(0)
+		s = fmt.Sprintf("  - {fault: cut-replication, nodes: [n2, n3], from: at %s, for: %s}\n", from, at.apart(ms(c.Fail.At)+failoverTakes)-from)
+	}
+	with := ""
+	if c.How == "isolate" {
+		with = ", hosts: [w1]"
+	}
+	return s + fmt.Sprintf("  - {fault: failover, how: %s%s, from: at %s, for: %dms}\n", c.How, with, at.apart(ms(c.Fail.At)), c.Fail.For)
 }
 
 // struck are the lock nodes that trouble meets: the first ones.

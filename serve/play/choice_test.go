@@ -12,7 +12,8 @@ import (
 
 func TestQueryRoundTrip(t *testing.T) {
 	want := play.StaleHolder()
-	want.Lock, want.Guard, want.Watchdog, want.Cut.On, want.Seed = "redlock", "fence", true, true, 77
+	want.Lock, want.Guard, want.Watchdog, want.Cut.On, want.Seed = "sentinel", "fence", true, true, 77
+	want.Fail, want.How, want.Unheard = play.Strike{On: true, At: 90, For: 70}, "isolate", true
 	q, err := url.ParseQuery(want.Query())
 	if err != nil {
 		t.Fatal(err)
@@ -27,18 +28,22 @@ func TestQueryRoundTrip(t *testing.T) {
 
 func TestBadQueries(t *testing.T) {
 	for query, says := range map[string]string{
-		"ttl=19":                             `ttl is "19", expected a whole number from 20 to 2000`,
-		"ttl=1e3":                            `ttl is "1e3"`,
-		"hosts=6":                            `hosts is "6", expected a whole number from 2 to 4`,
-		"rounds=1000000":                     "rounds is",
-		"pause_for=-1":                       "pause_for is",
-		"ttl=300&ttl=400":                    `"ttl" stands 2 times`,
-		"colour=red":                         `there is no setting "colour"`,
-		"lock=external":                      `lock is "external", expected one of single, `,
-		"lock=single%7D%0Ahosts:+50":         "lock is",
-		"guard=%3Cscript%3E":                 "guard is",
-		"discipline=":                        `discipline is ""`,
-		"lock=" + strings.Repeat("x", 10000): `lock is "xxxxxxxxxxxxxxxxxxxx", expected`,
+		"ttl=19":                          `ttl is "19", expected a whole number from 20 to 5000`,
+		"ttl=1e3":                         `ttl is "1e3"`,
+		"hosts=6":                         `hosts is "6", expected a whole number from 2 to 4`,
+		"rounds=1000000":                  "rounds is",
+		"pause_for=-1":                    "pause_for is",
+		"ttl=300&ttl=400":                 `"ttl" stands 2 times`,
+		"colour=red":                      `there is no setting "colour"`,
+		"lock=external":                   `lock is "external", expected one of single, `,
+		"lock=single%7D%0Ahosts:+50":      "lock is",
+		"guard=%3Cscript%3E":              "guard is",
+		"discipline=":                     `discipline is ""`,
+		"hosts=4&rounds=5&work=301":       "4 hosts with 5 rounds of 301 ms work for 6020 ms, expected at most 6000 ms",
+		"lock=sentinel&fail=on&how=magic": `how is "magic", expected one of kill, isolate, command`,
+		"lock=redlock&fail=on":            "a failover is for the lock system sentinel, redlock has no replicas",
+		"lock=sentinel&fail=on&unheard=on&fail_at=79": "fail_at is 79, expected at least 80",
+		"lock=" + strings.Repeat("x", 10000):          `lock is "xxxxxxxxxxxxxxxxxxxx", expected`,
 	} {
 		q, err := url.ParseQuery(query)
 		if err != nil {
@@ -68,11 +73,28 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// A failover comes in each way that there is.
+func TestFailovers(t *testing.T) {
+	for _, how := range play.Ways() {
+		for _, unheard := range []bool{false, true} {
+			c := play.StaleHolder()
+			c.Lock, c.Fail.On, c.How, c.Unheard, c.Cut.On, c.Jump.On, c.Fail.At = "sentinel", true, how, unheard, true, true, c.Pause.At
+			text, err := c.Scenario(nil)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", how, err, text)
+			}
+			if cut := strings.Contains(string(text), "cut-replication"); cut != unheard || !strings.Contains(string(text), "how: "+how) {
+				t.Errorf("%s, unheard %v:\n%s", how, unheard, text)
+			}
+		}
+	}
+}
+
 // Nothing is planned for an instant at which something else is.
 func TestInstantsAreApart(t *testing.T) {
 	c := play.StaleHolder()
-	c.Cut.On, c.Jump.On = true, true
-	c.Pause.At, c.Cut.At, c.Jump.At, c.Pause.For, c.Cut.For = 10, 10, 10, 300, 300
+	c.Lock, c.Cut.On, c.Jump.On, c.Fail.On, c.Unheard = "sentinel", true, true, true, true
+	c.Pause.At, c.Cut.At, c.Jump.At, c.Fail.At, c.Pause.For, c.Cut.For = 10, 10, 10, 10, 300, 300
 	text, err := c.Scenario(nil)
 	if err != nil {
 		t.Fatal(err)

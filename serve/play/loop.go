@@ -58,13 +58,17 @@ func Loop(in io.Reader, out io.Writer, gone func(), bubble func(func()), w runne
 	}
 }
 
+// usual is how many events a history has at most, but for the longest: a list that
+// grows is copied again and again.
+const usual = 8 << 10
+
 // Simulate runs one task in a bubble of its own, and judges it.
 func Simulate(t Task, bubble func(func()), w runner.World) Answer {
 	s, err := scenario.Parse(t.Scenario, File)
 	if err != nil {
 		return Answer{Error: err.Error()}
 	}
-	h, hash := &history.History{}, sha256.New()
+	h, hash := &history.History{Events: make([]history.Event, 0, usual)}, sha256.New()
 	r := runner.Run{Name: s.Name, World: scenario.Simulation, Scenario: s, Guard: t.Guard, Seed: t.Seed, Keep: h}
 	bubble(func() { err = r.Do(context.Background(), w, hash) })
 	a := Answer{Hash: hex.EncodeToString(hash.Sum(nil))}

@@ -77,6 +77,29 @@ func TestStaleHolder(t *testing.T) {
 	}
 }
 
+// A failover forgets what the replicas have not heard of, and no fence knows one
+// holder from another then; what they have heard of stays.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	w, _ := worker(t, patience, works)
+	for unheard, want := range map[bool]checker.Outcome{false: checker.Safe, true: checker.Violated} {
+		a := answer(t, w, task(t, func(c *play.Choice) {
+			c.Lock, c.Guard, c.Pause.On, c.Fail.On, c.Unheard = "sentinel", "fence", false, true, unheard
+			c.TTL, c.Hosts, c.Rounds, c.Work = 5000, 2, 1, 3000
+		}))
+		forgot := slices.ContainsFunc(a.Verdict.Findings, func(f checker.Finding) bool { return f.ID == checker.TokenRegression })
+		if a.Verdict.Outcome != want || forgot != unheard {
+			t.Errorf("unheard %v: %s, expected %s: %+v", unheard, a.Verdict.Outcome, want, a.Verdict.Findings)
+		}
+	}
+	split := answer(t, w, task(t, func(c *play.Choice) {
+		c.Lock, c.Pause.On, c.Fail.On, c.How = "sentinel", false, true, "isolate"
+	}))
+	if !slices.ContainsFunc(split.Verdict.Findings, func(f checker.Finding) bool { return f.Kind() == "double-grant/split" }) {
+		t.Errorf("two masters: %+v", split.Verdict.Findings[:min(3, len(split.Verdict.Findings))])
+	}
+}
+
 // The same choice gives the same history, also in another child and with faults
 // that were to begin and to end together.
 func TestSameAgain(t *testing.T) {
@@ -88,6 +111,7 @@ func TestSameAgain(t *testing.T) {
 			x := task(t, func(c *play.Choice) {
 				c.Lock, c.Watchdog, c.Cut, c.Jump.On, c.Jump.At = system, seed%2 == 0, c.Pause, true, 320
 				c.Seed = seed + 1
+				c.Fail.On, c.Unheard, c.How = system == "sentinel", seed == 1, play.Ways()[seed]
 			})
 			a, b, c := answer(t, first, x), answer(t, first, x), answer(t, second, x)
 			if a.Hash != b.Hash || a.Hash != c.Hash {

@@ -9,7 +9,8 @@
   const faults = [
     { name: "pause", words: "w1 stopped" },
     { name: "cut", words: "w1 cut off" },
-    { name: "jump", words: "clock jumps" },
+    { name: "jump", words: "clock jumps", point: true },
+    { name: "fail", words: "failover", point: true },
   ];
   let end = 1000; // of the last run, in milliseconds
   let span = 1000; // that the strip shows
@@ -50,7 +51,7 @@
     span = end;
     for (const f of faults) {
       if (field(f.name).checked) {
-        span = Math.max(span, Number(field(f.name + "_at").value) + (f.name === "jump" ? 0 : Number(field(f.name + "_for").value)));
+        span = Math.max(span, Number(field(f.name + "_at").value) + (f.point ? 0 : Number(field(f.name + "_for").value)));
       }
     }
     span = Math.max(200, span * 1.1);
@@ -63,7 +64,7 @@
     const place = (element, ms) => { element.style.left = (100 * ms) / span + "%"; };
     for (const f of faults) {
       place(f.bar, Number(field(f.name + "_at").value));
-      if (f.name !== "jump") {
+      if (!f.point) {
         f.bar.style.width = (100 * Number(field(f.name + "_for").value)) / span + "%";
       }
       f.bar.classList.toggle("off", !field(f.name).checked);
@@ -111,7 +112,7 @@
     f.bar.id = "bar-" + f.name;
     f.bar.style.top = 6 + 28 * i + "px";
     f.bar.textContent = f.words;
-    if (f.name !== "jump") {
+    if (!f.point) {
       f.bar.append(document.createElement("i"));
     }
     f.bar.addEventListener("pointerdown", (event) => down(f, event));

@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,6 +16,8 @@ import (
 type script struct {
 	sha   string
 	proto *lua.FunctionProto
+	// assigns tells that it assigns to a global, which must fail.
+	assigns bool
 }
 
 // scriptName is what Redis calls a script in error messages.
@@ -43,9 +46,20 @@ func compileScript(sha, source string) (*script, error) {
 	if compiled.bySHA == nil || len(compiled.bySHA) >= mostCached {
 		compiled.bySHA = map[string]*script{}
 	}
-	s := &script{sha, proto}
+	s := &script{sha, proto, assigns(proto)}
 	compiled.bySHA[sha] = s
 	return s, nil
+}
+
+// assigns tells whether a function, or one in it, assigns to a global.
+func assigns(proto *lua.FunctionProto) bool {
+	const opcode = 26 // where it begins in an instruction
+	for _, code := range proto.Code {
+		if int(code>>opcode) == lua.OP_SETGLOBAL {
+			return true
+		}
+	}
+	return slices.ContainsFunc(proto.FunctionPrototypes, assigns)
 }
 
 func compile(source, name string) (proto *lua.FunctionProto, err error) {

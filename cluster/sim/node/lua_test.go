@@ -19,6 +19,7 @@ func TestSandbox(t *testing.T) {
 		"print":                   `print(1)`,
 		"set a global":            `x = 1`,
 		"set a function":          `function f() end`,
+		"set one in a function":   `local function f() x = 1 end; f()`,
 		"replace KEYS":            `KEYS = {}`,
 		"set a global by _G":      `_G.x = 1`,
 		"set a global by rawset":  `rawset(_G, "x", 1)`,

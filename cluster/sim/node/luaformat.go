@@ -25,18 +25,21 @@ const longestFormatted = 100
 func (m *machine) format(l *lua.LState) int {
 	f := argString(l, 1)
 	var out strings.Builder
+	out.Grow(2 * len(f))
 	arg := 1
-	for i := 0; i < len(f); i++ {
-		if f[i] != '%' {
-			out.WriteByte(f[i])
-			continue
+	for {
+		plain, rest, more := strings.Cut(f, "%")
+		out.WriteString(plain)
+		if !more {
+			break
 		}
-		if i++; i < len(f) && f[i] == '%' {
+		if strings.HasPrefix(rest, "%") {
 			out.WriteByte('%')
+			f = rest[1:]
 			continue
 		}
-		s, rest := parseSpec(l, f[i:])
-		i = len(f) - len(rest) - 1
+		var s spec
+		s, f = parseSpec(l, rest)
 		if arg++; arg > l.GetTop() {
 			l.ArgError(arg, "no value")
 		}
@@ -70,14 +73,13 @@ func parseSpec(l *lua.LState, f string) (spec, string) {
 
 // digits reads at most two digits.
 func digits(l *lua.LState, f string) (int, string) {
-	n := 0
+	n, v := 0, 0
 	for n < len(f) && f[n] >= '0' && f[n] <= '9' {
-		n++
+		if n++; n > 2 {
+			l.RaiseError("invalid format (width or precision too long)")
+		}
+		v = 10*v + int(f[n-1]-'0')
 	}
-	if n > 2 {
-		l.RaiseError("invalid format (width or precision too long)")
-	}
-	v, _ := strconv.Atoi(f[:n])
 	return v, f[n:]
 }
 
@@ -124,7 +126,10 @@ func (s spec) convert(l *lua.LState, arg int) string {
 
 // pad brings a string to the width.
 func (s spec) pad(str string) string {
-	blank := strings.Repeat(" ", max(s.width-len(str), 0))
+	if len(str) >= s.width {
+		return str
+	}
+	blank := strings.Repeat(" ", s.width-len(str))
 	if strings.Contains(s.flags, "-") {
 		return str + blank
 	}

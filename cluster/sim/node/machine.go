@@ -151,6 +151,9 @@ func (m *machine) function(s *script) *lua.LFunction {
 			clear(m.functions)
 		}
 		f = m.l.NewFunctionFromProto(s.proto)
+		if !s.assigns { // then it needs no protection, and finds each global sooner
+			f.Env = m.globals
+		}
 		m.functions[s] = f
 	}
 	return f
