@@ -2,13 +2,16 @@
 # the default suite on real servers, "make test" runs every test.
 
 GO ?= go
+# Without cgo the program is static: one file for every machine and container. Tests
+# do the same where they can, so that a package is compiled once.
+STATIC := CGO_ENABLED=0 $(GO)
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null)
 LDFLAGS := -X lockchaos/results.Commit=$(COMMIT)
 
 .PHONY: build chaos test race check bench deps deps-test
 
 build:
-	$(GO) build -ldflags '$(LDFLAGS)' -o chaos ./cmd/chaos
+	$(STATIC) build -ldflags '$(LDFLAGS)' -o chaos ./cmd/chaos
 
 # chaos installs what is missing and runs the default suite.
 chaos: deps build
@@ -28,10 +31,10 @@ STACK := lockchaos/compose
 # their own, so that nobody else needs what its tests need. They ask the program, too,
 # which no cache of theirs knows of; check vets them.
 test: deps-test
-	$(GO) test $$($(GO) list ./... | grep -vx '$(STACK)')
-	$(GO) test -timeout 30m $(STACK)
+	$(STATIC) test $$($(GO) list ./... | grep -vx '$(STACK)')
+	$(STATIC) test -timeout 30m $(STACK)
 	$(GO) test -race -skip '$(WHOLE)' $(RACY)
-	cd kubernetes && $(GO) test -count=1 -vet=off ./...
+	cd kubernetes && $(STATIC) test -count=1 -vet=off ./...
 
 # race runs every test with the race detector.
 race: deps-test

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the images that compose/Dockerfile starts from out of what this machine
-# has, for machines that can pull none: a base of Debian with every server
-# included, so that the build needs no network, and with --go a builder out of
-# the machine's own Go. Images that are there already and still right stay.
+# Makes what compose/Dockerfile starts from out of what this machine has, for
+# machines that can pull no image: a base of Debian with every server included, so
+# that the build needs no network, and with --program the program itself, by the
+# machine's own Go. An image that is there already and still right stays.
 set -euo pipefail
 
 readonly packages=redis-server,redis-sentinel,libfaketime,postgresql
@@ -11,16 +11,17 @@ readonly label=lockchaos.recipe
 readonly room=1200
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly built=compose/bin/chaos # from the root of the project
 work='' job='' stopping=''
-base_image='' base_recipe='' go_image=''
+base_image=''
 
 usage() {
 	cat <<-'END'
-		usage: base-image.sh [--go] [--force]
-		  --go     make the image of the Go builder, too
-		  --force  make the images again where they are there already
-		Prints the images as BASE_IMAGE=… and GO_IMAGE=…, the variables that compose.yaml takes:
-		  export $(compose/base-image.sh --go)
+		usage: base-image.sh [--program] [--force]
+		  --program  build the program here, too: then no image with Go is needed
+		  --force    make the base again where it is there already
+		Prints the variables that compose.yaml takes, BASE_IMAGE=… and with --program two more:
+		  export $(compose/base-image.sh --program)
 		Needs Docker and, where the base is to be made, root and debootstrap.
 	END
 }
@@ -134,7 +135,7 @@ base() {
 		die 70 "apt's sources name no mirror of Debian $(codename) main (apt-get indextargets lists them)"
 	image=lockchaos-base:$suite
 	recipe=$(hash "$suite $(dpkg --print-architecture) $packages $(declare -f bootstrap)")
-	base_image=$image base_recipe=$recipe
+	base_image=$image
 	if have "$image" "$recipe"; then
 		return
 	fi
@@ -172,57 +173,22 @@ bootstrap() {
 		"$root"/var/log/*.log "$root/etc/resolv.conf" "$root/etc/hostname"
 }
 
-# go_builder makes the builder's image on top of the base.
-go_builder() {
-	local root=$here/.. goroot version recipe image
-	command -v go >/dev/null || die 70 "go is missing from PATH, which --go makes an image of"
-	goroot=$(cd "$root" && go env GOROOT)
-	version=$(cd "$root" && go env GOVERSION)
-	image=lockchaos-go:${version#go}
-	go_image=$image
-	recipe=$(hash "$version $(go env GOARCH) $base_recipe $(cat "$root/go.mod" "$root/go.sum") $(declare -f go_builder gather build)")
-	if have "$image" "$recipe"; then
-		return
-	fi
-	say "making $image of $goroot and its module cache"
-	workdir
-	attend gather "$root" || die 70 "the modules of the program cannot be had"
-	cat >"$work/Dockerfile" <<-END
-		FROM $base_image
-		ENV PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin GOPATH=/go GOCACHE=/go/cache GOPROXY=off GOTOOLCHAIN=local
-		LABEL $label=$recipe
-		COPY goroot /usr/local/go
-		COPY go /go
-		COPY go.mod go.sum packages /go/compiled/
-		RUN cd /go/compiled && CGO_ENABLED=0 xargs go build -trimpath <packages
-	END
-	attend build "$goroot" "$image" || die 70 "docker build failed"
-	made "$image"
+# program builds the program with this machine's own Go.
+program() {
+	local commit
+	command -v go >/dev/null || die 70 "go is missing from PATH, which --program needs"
+	commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || true)
+	(
+		cd "$here/.." && CGO_ENABLED=0 GOOS=linux go build -buildvcs=false \
+			-ldflags "-s -w -X lockchaos/results.Commit=$commit" -o "$built" ./cmd/chaos
+	) || die 70 "go build failed"
+	say "built $built, $(($(stat -c %s "$here/../$built") / 1000000)) MB"
 }
 
-# build sends the engine a context that is laid out on the way.
-build() {
-	tar -ch --owner=0 --group=0 --transform 's,^\./,goroot/,;s,^\.$,goroot,' -C "$work" Dockerfile go go.mod go.sum packages \
-		-C "$1" --exclude=./test --exclude=./doc --exclude=./api --exclude=./src/cmd --exclude=testdata --exclude='*_test.go' . |
-		docker build -q -t "$2" - >/dev/null
-}
-
-# gather fills a module cache, and lists what of it, and of Go itself, is in the
-# program: what was compiled once needs not be for each build.
-gather() {
-	local proxies
-	proxies=file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)
-	cp "$1/go.mod" "$1/go.sum" "$work"
-	cd "$1"
-	export GOPROXY=$proxies GOMODCACHE=$work/go/pkg/mod GOFLAGS=-modcacherw CGO_ENABLED=0
-	go mod download
-	go list -deps -f '{{if not (and .Module .Module.Main)}}{{.ImportPath}}{{end}}' ./cmd/chaos >"$work/packages"
-}
-
-go='' force=''
+program='' force=''
 for arg; do
 	case $arg in
-	--go) go=yes ;;
+	--program) program=yes ;;
 	--force) force=yes ;;
 	-h | --help) usage && exit ;;
 	*) usage >&2 && die 64 "$arg: no such option" ;;
@@ -235,7 +201,8 @@ trap 'stop 130' INT
 trap 'stop 143' TERM HUP
 base
 echo "BASE_IMAGE=$base_image"
-if [ -n "$go" ]; then
-	go_builder
-	echo "GO_IMAGE=$go_image"
+if [ -n "$program" ]; then
+	program
+	echo "GO_IMAGE=$base_image" # which nothing is built in
+	echo "CHAOS_PROGRAM=$built"
 fi

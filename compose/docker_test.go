@@ -153,19 +153,19 @@ func newProject(ctx context.Context, t *testing.T) *project {
 	return p
 }
 
-// images are the base images, as compose.yaml takes them. They are made if need
-// be, which takes minutes, and stay for the next time.
+// images are what the image is made of, as compose.yaml takes it. The base is made
+// if need be, which takes minutes, and stays for the next time.
 func images(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	start := time.Now()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "./base-image.sh", "--go")
+	cmd := exec.CommandContext(ctx, "./base-image.sh", "--program")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("base-image.sh: %v", err)
 	}
-	t.Logf("base images after %s", time.Since(start).Round(time.Second))
+	t.Logf("base image and program after %s", time.Since(start).Round(time.Second))
 	return strings.Fields(out.String())
 }
 
