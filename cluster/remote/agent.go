@@ -89,6 +89,7 @@ func (a *Agent) Serve(ctx context.Context, addr string, said func(addr string)) 
 func (a *Agent) handler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+pathHealth, a.tell)
+	mux.HandleFunc("POST "+pathPrepare, a.prepare)
 	mux.HandleFunc("POST "+pathSession, func(w http.ResponseWriter, r *http.Request) { a.hold(ctx, w, r) })
 	mux.HandleFunc("POST "+pathTunnel, func(w http.ResponseWriter, r *http.Request) { a.tunnel(ctx, w, r) })
 	mux.HandleFunc("PUT "+pathNode, a.withSession(a.start))
@@ -128,6 +129,15 @@ func (a *Agent) tell(w http.ResponseWriter, _ *http.Request) {
 	}
 	a.mu.Unlock()
 	send(w, http.StatusOK, h)
+}
+
+// prepare makes the first PostgreSQL start as fast as any.
+func (a *Agent) prepare(w http.ResponseWriter, r *http.Request) {
+	if err := a.machine.PreparePostgres(r.Context()); err != nil {
+		refuse(w, http.StatusUnprocessableEntity, err)
+		return
+	}
+	send(w, http.StatusOK, answer{})
 }
 
 // upgrade takes the connection of a request over.

@@ -204,7 +204,7 @@ func TestControls(t *testing.T) {
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	addr, _ := agent(t)
-	for _, path := range []string{pathHealth, pathSession, pathTunnel, pathNode, pathLog, pathControl + doCrash, pathLink + "n1/" + doApply, "/", "/v2"} {
+	for _, path := range []string{pathHealth, pathPrepare, pathSession, pathTunnel, pathNode, pathLog, pathControl + doCrash, pathLink + "n1/" + doApply, "/", "/v2"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 			for _, t2 := range []secret.Token{{}, secret.New("another-token-for-tests"), secret.New(testToken + "x"), secret.New(testToken[1:])} {
 				if got := status(t, method, addr, path, t2, wireVersion); got != http.StatusUnauthorized {

@@ -57,21 +57,27 @@ func head(ctx context.Context, method, addr, path string, t secret.Token, body i
 // AskHealth asks an agent how it is.
 func AskHealth(ctx context.Context, addr string, t secret.Token) (Health, error) {
 	var h Health
-	r, err := head(ctx, http.MethodGet, addr, pathHealth, t, nil)
+	err := ask(ctx, http.MethodGet, addr, pathHealth, t, &h)
+	return h, err
+}
+
+// ask asks an agent something that needs no hold of it.
+func ask(ctx context.Context, method, addr, path string, t secret.Token, into any) error {
+	r, err := head(ctx, method, addr, path, t, nil)
 	if err != nil {
-		return h, err
+		return err
 	}
 	c := newHTTP()
 	defer c.CloseIdleConnections()
 	resp, err := c.Do(r)
 	if err != nil {
-		return h, plain(err)
+		return plain(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return h, refusal(resp)
+		return refusal(resp)
 	}
-	return h, json.NewDecoder(resp.Body).Decode(&h)
+	return json.NewDecoder(resp.Body).Decode(into)
 }
 
 // plain takes the request's own words off an error.

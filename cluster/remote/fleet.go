@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/local"
@@ -86,6 +88,24 @@ func (f *Fleet) askAgents(ctx context.Context) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.health[m.Name] = h
+		return nil
+	})
+}
+
+// prepareLimit is for the first PostgreSQL of an agent.
+const prepareLimit = time.Minute
+
+// PreparePostgres has agents do what takes time but once, before the time of a run begins.
+func (f *Fleet) PreparePostgres(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, prepareLimit)
+	defer cancel()
+	return concurrent.Each(f.members, func(m Member) error {
+		if !slices.Contains(m.Roles, RolePostgres) {
+			return nil
+		}
+		if err := ask(ctx, http.MethodPost, m.Agent, pathPrepare, f.token, &answer{}); err != nil {
+			return fmt.Errorf("agent %s at %s: prepare PostgreSQL: %w", m.Name, m.Agent, err)
+		}
 		return nil
 	})
 }

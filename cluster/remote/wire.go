@@ -15,6 +15,7 @@ const wireVersion = "1"
 // The paths of an agent.
 const (
 	pathHealth  = "/v1/health"
+	pathPrepare = "/v1/prepare" // does what takes time but once, before the first PostgreSQL
 	pathSession = "/v1/session" // upgraded: the agent is held as long as the connection is open
 	pathTunnel  = "/v1/tunnel"  // upgraded: the bytes of the node's server
 	pathNode    = "/v1/node"    // PUT starts the node, DELETE ends it
