@@ -49,7 +49,17 @@ func run(args []string) int {
 	defer stop()
 	cmd := root()
 	cmd.SetArgs(args)
-	return finish(cmd.ExecuteContext(ctx))
+	return finish(cutShort(ctx, cmd.ExecuteContext(ctx)))
+}
+
+// cutShort gives an error of ours its cause where a signal has come before it: what
+// was asked of a server just then, say, was killed.
+func cutShort(ctx context.Context, err error) error {
+	var e *exit
+	if cause := context.Cause(ctx); errors.Is(cause, errInterrupted) && errors.As(err, &e) && e.code == results.ExitHarness {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }
 
 // finish says what went wrong and returns the exit code.

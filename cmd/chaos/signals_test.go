@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +34,30 @@ func TestInterruptedBatch(t *testing.T) {
 	}
 	if as := summaryOf(t, root).Runs; len(as) != 1 || as[0].Scenario != "single/baseline" {
 		t.Errorf("the summary holds %v", as)
+	}
+}
+
+// What fails because of a signal is not called an error of the machine; what has
+// failed by itself, or came out before, stays what it is.
+func TestCutShort(t *testing.T) {
+	t.Parallel()
+	killed := harness(errors.New("signal: killed"))
+	interrupted, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		err  error
+		code int
+	}{
+		"killed by it":        {interrupted, killed, results.ExitInterrupted},
+		"of the machine":      {t.Context(), killed, results.ExitHarness},
+		"judged before":       {interrupted, &exit{code: results.ExitUnexpected}, results.ExitUnexpected},
+		"a wrong call":        {interrupted, usage(errors.New("--on mars")), results.ExitUsage},
+		"all as it should be": {interrupted, nil, results.ExitExpected},
+	} {
+		if code := finish(cutShort(c.ctx, c.err)); code != c.code {
+			t.Errorf("%s: exit code %d, expected %d", name, code, c.code)
+		}
 	}
 }
 
