@@ -16,7 +16,7 @@ import (
 // the saved verdicts. It judges nothing.
 type Digest struct {
 	Headline string
-	// Missing says which shards are missing from what was put together; "" for none.
+	// Missing says which shards, or runs, that were planned are missing; "" for none.
 	Missing   string
 	Questions []*Question
 	Columns   []string

@@ -27,6 +27,9 @@ type Manifest struct {
 	Ended *time.Time `json:"ended,omitempty"`
 	// Error is what stopped the run, where it was not judged.
 	Error string `json:"error,omitempty"`
+	// Dropped says that the harness was interrupted in the run, so its error tells of
+	// nothing else.
+	Dropped bool `json:"dropped,omitempty"`
 	// Spoilt is how often the run was done before, and its history thrown away,
 	// because the harness itself had stood still in it.
 	Spoilt int `json:"spoilt,omitempty"`

@@ -140,10 +140,10 @@ func (s *Set) Merge(root string) (dir string, sum *Summary, err error) {
 			}
 			a.Dir = to
 		}
-		if words := merged.Words(); words != "" {
-			a.Trust = &Trust{Missing: words, Doubts: []string{words}}
-		}
 		as = append(as, a)
+	}
+	if words := merged.Words(); words != "" {
+		Incomplete(as, words)
 	}
 	if err := SettleBatch(as); err != nil {
 		return "", nil, err

@@ -18,11 +18,18 @@ type Trust struct {
 	// Canary is the outcome of the run that its suite must find violated; absent
 	// outside a suite.
 	Canary checker.Outcome `json:"canary,omitempty"`
-	// Missing says which shards are missing from a batch that was put together of
-	// shards; absent where all are there.
+	// Missing says what was planned and is not there: shards of a batch that was put
+	// together of them, or runs of one that was interrupted. Absent where all is there.
 	Missing string `json:"missing,omitempty"`
 	// Doubts say why the verdict is not to be trusted, whatever it is.
 	Doubts []string `json:"doubts,omitempty"`
+}
+
+// Incomplete tells runs that others are missing of those that were planned with them.
+func Incomplete(as []*Assessment, words string) {
+	for _, a := range as {
+		a.Trust = &Trust{Missing: words, Doubts: []string{words}}
+	}
 }
 
 // failed stands for the outcome of a run without a verdict.

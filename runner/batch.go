@@ -186,9 +186,14 @@ func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
 	if ctx.Err() != nil {
 		cut = fmt.Errorf("%w: %d of %d runs done", context.Cause(ctx), len(done), len(plan))
 	}
+	if len(done) < len(plan) { // what is saved must not look like the whole
+		results.Incomplete(done, cut.Error())
+	}
 	err = results.SettleBatch(done)
 	sum := results.Summarise(b.Suite, b.WorldName, b.LeftOut(), done)
-	sum.Shard = b.Shard
+	if sum.Shard = b.Shard; cut != nil {
+		sum.ExitCode = results.ExitInterrupted
+	}
 	return dir, done, errors.Join(cut, err, results.Save(dir, results.SummaryFile, sum))
 }
 
@@ -227,7 +232,7 @@ func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assess
 		ended := time.Now()
 		m.Ended = &ended
 		if runErr != nil {
-			m.Error = runErr.Error()
+			m.Error, m.Dropped = runErr.Error(), ctx.Err() != nil
 		}
 		if err := results.Save(dir, results.ManifestFile, m); err != nil {
 			return fail(errors.Join(runErr, err))

@@ -89,6 +89,9 @@ func digest(paths []string) (*report.Digest, error) {
 			if err != nil {
 				return nil, unreadable(err)
 			}
+			if s.Manifest.Dropped && len(dirs) > 1 { // the others know that it is missing
+				continue
+			}
 			runs = append(runs, s)
 		}
 	}

@@ -32,8 +32,27 @@ func TestInterruptedBatch(t *testing.T) {
 		!strings.Contains(out, "interrupted: 1 of 2 runs done") || !strings.Contains(out, "1 run on local: 1 safe") {
 		t.Errorf("exit code %d, and it says:\n%s", code, out)
 	}
-	if as := summaryOf(t, root).Runs; len(as) != 1 || as[0].Scenario != "single/baseline" {
+	s := summaryOf(t, root)
+	if as := s.Runs; len(as) != 1 || as[0].Scenario != "single/baseline" {
 		t.Errorf("the summary holds %v", as)
+	}
+	// What is saved does not look like the whole.
+	if s.ExitCode != results.ExitInterrupted || len(s.Doubts) != 1 || s.Doubts[0] != "interrupted: 1 of 2 runs done" {
+		t.Errorf("the summary says exit code %d, doubts %q", s.ExitCode, s.Doubts)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "*", "report.*"))
+	if err != nil || len(files) < 5 {
+		t.Errorf("reports %v, %v", files, err)
+	}
+	for _, file := range files {
+		if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "interrupted: 1 of 2 runs done") {
+			t.Errorf("%s does not say that it was interrupted: %v", filepath.Base(file), err)
+		}
+	}
+	again := command(t, "report", root, "--format", "markdown")
+	again.expect(t, results.ExitExpected, "interrupted: 1 of 2 runs done")
+	if strings.Contains(again.out.String(), "failed") {
+		t.Errorf("the run that was broken off counts as one that failed:\n%s", again.out.String())
 	}
 }
 
