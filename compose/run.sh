@@ -54,11 +54,18 @@ trap down EXIT
 trap 'stop 130' INT
 trap 'stop 143' TERM HUP
 
-set -m # a group of its own: what interrupts us does not reach it past us
-"${compose[@]}" up --build --exit-code-from chaos </dev/null &
-job=$!
-set +m
-code=0
-wait "$job" || code=$?
-job=''
-exit "$code"
+# attend runs Compose in a group of its own: what interrupts us does not reach it past us.
+attend() {
+	local code=0
+	set -m
+	"${compose[@]}" "$@" </dev/null &
+	job=$!
+	set +m
+	wait "$job" || code=$?
+	job=''
+	return "$code"
+}
+
+# A build that fails is no verdict: 1 would say that a run was not as expected.
+attend build setup || exit 70
+attend up --exit-code-from chaos

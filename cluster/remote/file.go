@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"regexp"
@@ -47,7 +48,11 @@ func ReadMembers(path string) (*Members, error) {
 	if err := checkSecrets(path); err != nil {
 		return nil, err
 	}
-	if err := scenario.ReadFile(path, m, m.check); err != nil {
+	err := scenario.ReadFile(path, m, m.check)
+	if e := (*scenario.Error)(nil); errors.As(err, &e) {
+		e.Excerpt = "" // a secret might stand there that belongs elsewhere
+	}
+	if err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -109,6 +114,9 @@ func (m *Members) check() (at, message string) {
 			if !slices.Contains(roles, r) {
 				return fmt.Sprintf("%s.roles[%d]", at, k), fmt.Sprintf("%q, expected one of %s", r, strings.Join(roles, ", "))
 			}
+			if slices.Index(n.Roles, r) != k {
+				return fmt.Sprintf("%s.roles[%d]", at, k), fmt.Sprintf("%q stands twice", r)
+			}
 		}
 	}
 	return "", ""
@@ -137,7 +145,7 @@ func (m Member) checkWhere(taken map[string]string) (key, message string) {
 		}
 		key = "server"
 	default:
-		if err := checkAddress(m.Agent); err != nil {
+		if err := CheckAddress(m.Agent); err != nil {
 			return key, err.Error()
 		}
 	}
@@ -147,7 +155,8 @@ func (m Member) checkWhere(taken map[string]string) (key, message string) {
 	return "", ""
 }
 
-func checkAddress(addr string) error {
+// CheckAddress wants host:port.
+func CheckAddress(addr string) error {
 	name, port, err := net.SplitHostPort(addr)
 	if n, perr := strconv.Atoi(port); err != nil || name == "" || perr != nil || n < 1 || n > 65535 {
 		return fmt.Errorf("%q, expected host:port", addr)

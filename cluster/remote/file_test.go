@@ -11,7 +11,11 @@ import (
 
 func TestReadMembers(t *testing.T) {
 	t.Parallel()
+	const hidden = "a-secret-that-nobody-may-read"
 	for name, c := range map[string]struct{ text, says string }{
+		"a token":       {"token: " + hidden + "\nnodes: []\n", `:1: unknown field "token"`},
+		"a pass":        {"nodes:\n  - {name: a, server: \"h:1\", pass: " + hidden + ", roles: [lock]}\n", `:2: unknown field "pass"`},
+		"no variable":   {"nodes:\n  - {name: a, server: \"h:1\", password_env: " + hidden + ", roles: [lock]}\n", ":2: nodes[0].password_env: expected the name of an environment variable"},
 		"good":          {"nodes:\n  - {name: lock1, agent: \"lock1:7400\", roles: [lock, master]}\n", ""},
 		"empty":         {"", "the file is empty"},
 		"no nodes":      {"nodes: []\n", "none given"},
@@ -22,6 +26,7 @@ func TestReadMembers(t *testing.T) {
 		"no port":       {"nodes:\n  - {name: a, agent: h, roles: [lock]}\n", `:2: nodes[0].agent: "h", expected host:port`},
 		"port too high": {"nodes:\n  - {name: a, agent: \"h:70000\", roles: [lock]}\n", `"h:70000", expected host:port`},
 		"no roles":      {"nodes:\n  - {name: a, agent: \"h:1\"}\n", ":2: nodes[0].roles: none given"},
+		"role twice":    {"nodes:\n  - {name: a, agent: \"h:1\", roles: [lock, lock]}\n", `:2: nodes[0].roles[1]: "lock" stands twice`},
 		"bad role":      {"nodes:\n  - {name: a, agent: \"h:1\", roles: [lock, king]}\n", `:2: nodes[0].roles[1]: "king", expected one of lock, master`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,6 +41,8 @@ func TestReadMembers(t *testing.T) {
 				t.Error(err)
 			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), file)):
 				t.Errorf("got %v, expected %q of %s", err, c.says, file)
+			case err != nil && strings.Contains(err.Error(), hidden):
+				t.Errorf("the error repeats the secret: %v", err)
 			}
 		})
 	}

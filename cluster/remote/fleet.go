@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -161,8 +162,31 @@ func anybodys(spec cluster.Spec) cluster.Spec {
 // Lacks says what a spec needs that no member can be, even if all are free, and
 // whatever is done to them: see Refuses.
 func (f *Fleet) Lacks(spec cluster.Spec) error {
-	_, err := f.place(anybodys(spec), all)
-	return err
+	placed, err := f.place(anybodys(spec), all)
+	if err != nil {
+		return err
+	}
+	return apart(placed, spec)
+}
+
+// apart sees that nodes which have to do with each other have a network each: their
+// agents listen on the loopback addresses that stand for the others.
+func apart(placed map[string]Member, spec cluster.Spec) error {
+	at := map[string]Member{}
+	peers := announced(spec)
+	for _, n := range spec.Nodes {
+		m := placed[n.Name]
+		if _, ok := peers[n.Name]; !ok || len(peers) < 3 {
+			continue
+		}
+		machine, _, _ := net.SplitHostPort(m.Agent) // it was checked when it was read
+		if other, ok := at[machine]; ok {
+			return fmt.Errorf("%w: master, replicas and Sentinels need a machine or a container each, and %s and %s are both at %s",
+				ErrLacks, other.Name, m.Name, machine)
+		}
+		at[machine] = m
+	}
+	return nil
 }
 
 // place finds a member for each node of a spec.

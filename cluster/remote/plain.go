@@ -35,6 +35,8 @@ type Plain struct {
 // to do with other nodes.
 var plainRoles = []string{RoleLock, RoleResource, RoleTokens}
 
+var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // check tells what is wrong, and with which key.
 func (p Plain) check(roles []string) (key, message string) {
 	for i, r := range roles {
@@ -42,12 +44,14 @@ func (p Plain) check(roles []string) (key, message string) {
 			return fmt.Sprintf("roles[%d]", i), fmt.Sprintf("%q, and a plain server can only be %s: what else there is needs an agent", r, strings.Join(plainRoles, ", "))
 		}
 	}
-	if err := checkAddress(p.Server); err != nil {
+	if err := CheckAddress(p.Server); err != nil {
 		return "server", err.Error()
 	}
 	switch {
 	case p.PasswordEnv != "" && p.PasswordFile != "":
 		return "password_file", "there is a password_env, too: expected one of them"
+	case p.PasswordEnv != "" && !variableForm.MatchString(p.PasswordEnv): // it might be the password itself
+		return "password_env", "expected the name of an environment variable: letters, digits and _"
 	case p.User != "" && p.PasswordEnv == "" && p.PasswordFile == "":
 		return "user", fmt.Sprintf("%q needs a password: password_env or password_file", p.User)
 	case !p.TLS && p.CA+p.Cert+p.Key+p.ServerName != "":

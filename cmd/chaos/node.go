@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +14,9 @@ import (
 	"lockchaos/internal/secret"
 	"lockchaos/results"
 )
+
+// checkLimit is how long an agent may take to say how it is.
+const checkLimit = 5 * time.Second
 
 // agentAddr is where an agent listens by default.
 const agentAddr = "127.0.0.1:7400"
@@ -33,7 +38,15 @@ func nodeCommand() *cobra.Command {
 				return usage(err)
 			}
 			if check != "" {
+				if err := remote.CheckAddress(check); err != nil {
+					return usage(fmt.Errorf("--check %w", err))
+				}
+				ctx, cancel := context.WithTimeoutCause(ctx, checkLimit, fmt.Errorf("no answer within %s", checkLimit))
+				defer cancel()
 				h, err := remote.AskHealth(ctx, check, token)
+				if err != nil && ctx.Err() != nil {
+					err = context.Cause(ctx)
+				}
 				if err != nil {
 					return harness(fmt.Errorf("agent at %s: %w", check, err))
 				}

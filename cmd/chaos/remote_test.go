@@ -176,25 +176,36 @@ func TestWrongRemoteCalls(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = taken.Close() }) // after the parallel subtests
 	node := "n=lock@" + addr
+	deaf, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = deaf.Close() })
+	_, crowd := agents(t, token, "master", "replica", "replica", "sentinel", "sentinel", "sentinel", "resource")
+	crowd = crowd[4:] // without --on and --token-file
 	for name, c := range map[string]struct {
 		args []string
 		code int
 		says []string
 	}{
-		"no nodes":        {[]string{"run", "--on", "remote"}, results.ExitUsage, []string{"--cluster", "--node"}},
-		"both":            {[]string{"run", "--on", "remote", "--cluster", bad, "--node", node}, results.ExitUsage, []string{"expected one of them"}},
-		"local":           {[]string{"run", "--cluster", bad}, results.ExitUsage, []string{"are for --on remote"}},
-		"no file":         {[]string{"run", "--on", "remote", "--cluster", "/nonsense.yaml", "--token-file", token}, results.ExitUsage, []string{"/nonsense.yaml"}},
-		"bad role":        {[]string{"run", "--on", "remote", "--cluster", bad, "--token-file", token}, results.ExitUsage, []string{bad + ":3", `"king"`, "sentinel"}},
-		"bad node":        {[]string{"run", "--on", "remote", "--node", "n1@h:1", "--token-file", token}, results.ExitUsage, []string{`--node "n1@h:1"`, "name=role@host:port"}},
-		"no token file":   {[]string{"run", "--on", "remote", "--node", node, "--token-file", "/nonsense"}, results.ExitUsage, []string{"/nonsense"}},
-		"short token":     {[]string{"run", "--on", "remote", "--node", node, "--token-file", short}, results.ExitUsage, []string{"6 characters", short}},
-		"wrong token":     {[]string{"run", "--on", "remote", "--node", node, "--token-file", wrong}, results.ExitHarness, []string{"agent n at", "token is missing or wrong"}},
-		"no token":        {[]string{"run", "--on", "remote", "--node", node}, results.ExitHarness, []string{"token is missing or wrong"}},
-		"too few":         {[]string{"run", "single/baseline", "--on", "remote", "--node", node, "--token-file", token}, results.ExitUsage, []string{"1 lock, 1 resource", "there are 1 lock"}},
-		"check":           {[]string{"node", "--check", addr, "--token-file", token}, results.ExitExpected, []string{"free; Redis server"}},
-		"check refused":   {[]string{"node", "--check", addr, "--token-file", wrong}, results.ExitHarness, []string{"token is missing or wrong"}},
-		"check nobody":    {[]string{"node", "--check", "127.0.0.1:1", "--token-file", token}, results.ExitHarness, []string{"connection refused"}},
+		"no nodes":      {[]string{"run", "--on", "remote"}, results.ExitUsage, []string{"--cluster", "--node"}},
+		"both":          {[]string{"run", "--on", "remote", "--cluster", bad, "--node", node}, results.ExitUsage, []string{"expected one of them"}},
+		"local":         {[]string{"run", "--cluster", bad}, results.ExitUsage, []string{"are for --on remote"}},
+		"no file":       {[]string{"run", "--on", "remote", "--cluster", "/nonsense.yaml", "--token-file", token}, results.ExitUsage, []string{"/nonsense.yaml"}},
+		"bad role":      {[]string{"run", "--on", "remote", "--cluster", bad, "--token-file", token}, results.ExitUsage, []string{bad + ":3", `"king"`, "sentinel"}},
+		"bad node":      {[]string{"run", "--on", "remote", "--node", "n1@h:1", "--token-file", token}, results.ExitUsage, []string{`--node "n1@h:1"`, "name=role@host:port"}},
+		"no token file": {[]string{"run", "--on", "remote", "--node", node, "--token-file", "/nonsense"}, results.ExitUsage, []string{"/nonsense"}},
+		"short token":   {[]string{"run", "--on", "remote", "--node", node, "--token-file", short}, results.ExitUsage, []string{"6 characters", short}},
+		"wrong token":   {[]string{"run", "--on", "remote", "--node", node, "--token-file", wrong}, results.ExitHarness, []string{"agent n at", "token is missing or wrong"}},
+		"no token":      {[]string{"run", "--on", "remote", "--node", node}, results.ExitHarness, []string{"token is missing or wrong"}},
+		"too few":       {[]string{"run", "single/baseline", "--on", "remote", "--node", node, "--token-file", token}, results.ExitUsage, []string{"1 lock, 1 resource", "there are 1 lock"}},
+		"check":         {[]string{"node", "--check", addr, "--token-file", token}, results.ExitExpected, []string{"free; Redis server"}},
+		"check refused": {[]string{"node", "--check", addr, "--token-file", wrong}, results.ExitHarness, []string{"token is missing or wrong"}},
+		"check nobody":  {[]string{"node", "--check", "127.0.0.1:1", "--token-file", token}, results.ExitHarness, []string{"connection refused"}},
+		"check no port": {[]string{"node", "--check", "127.0.0.1", "--token-file", token}, results.ExitUsage, []string{`--check "127.0.0.1", expected host:port`}},
+		"check a deaf":  {[]string{"node", "--check", deaf.Addr().String(), "--token-file", token}, results.ExitHarness, []string{"no answer within 5s"}},
+		"crowded": {append([]string{"run", "sentinel/failover", "--on", "remote", "--token-file", token}, crowd...), results.ExitUsage,
+			[]string{"need a machine or a container each", "are both at 127.0.0.1"}},
 		"open to others":  {[]string{"node", "--listen", ":7400"}, results.ExitUsage, []string{"--listen :7400", "other machines", "--token-file"}},
 		"all addresses":   {[]string{"node", "--listen", "0.0.0.0:0"}, results.ExitUsage, []string{"other machines"}},
 		"port taken":      {[]string{"node", "--listen", taken.Addr().String(), "--token-file", token}, results.ExitHarness, []string{"cannot listen", "address already in use"}},
