@@ -57,6 +57,9 @@ func (c *Cluster) up(ctx context.Context, p *Placement) error {
 	if err := c.note(p); err != nil {
 		return err
 	}
+	if err := c.loan.answers(ctx); err != nil {
+		return err
+	}
 	hctx, cancel := context.WithTimeoutCause(ctx, holdLimit, errHeld)
 	defer cancel()
 	var mu sync.Mutex

@@ -1,6 +1,13 @@
 package remote
 
-import "lockchaos/cluster/local"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockchaos/cluster/local"
+)
 
 // loan is the use of plain servers for one run. Without any it does nothing.
 type loan struct {
@@ -23,6 +30,23 @@ func (p *plainServers) lend(members map[string]Member) *loan {
 		l.prefix = p.nextPrefix()
 	}
 	return l
+}
+
+// answerLimit is how long a plain server may take to answer before a run.
+const answerLimit = 2 * time.Second
+
+// answers sees that all servers are there still: a run without one of them would
+// take all of its time, and not say why.
+func (l *loan) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerLimit, fmt.Errorf("no answer within %s", answerLimit))
+	defer cancel()
+	var all error
+	for node, s := range l.nodes {
+		if err := s.client.Ping(ctx).Err(); err != nil {
+			all = errors.Join(all, fmt.Errorf("node %s: the plain server %s: %w", node, s, errors.Join(context.Cause(ctx), err)))
+		}
+	}
+	return all
 }
 
 // outside are the nodes as a machine's cluster takes them.

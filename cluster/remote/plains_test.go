@@ -200,3 +200,23 @@ func TestDialEnds(t *testing.T) {
 		}
 	})
 }
+
+// A server that has gone since is named before a run begins.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	p := opened(t, map[string]Plain{"lock1": {Server: s.Addr}})
+	l := p.lend(map[string]Member{"n1": {Name: "lock1", Plain: Plain{Server: s.Addr}, Roles: []string{RoleLock}}})
+	if err := l.answers(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	s.Stopped(t, func() {
+		if err := l.answers(deadline(t)); err == nil || !strings.Contains(err.Error(), "node n1: the plain server lock1 ("+s.Addr+"): no answer within 2s") {
+			t.Errorf("stopped: %v", err)
+		}
+	})
+	s.Kill()
+	if err := l.answers(deadline(t)); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("killed: %v", err)
+	}
+}
