@@ -36,7 +36,7 @@ func (c *Cluster) JumpClock(ctx context.Context, name string, by time.Duration) 
 func jumped(before, after reading, by time.Duration, rate float64) (string, error) {
 	moved := after.ahead() - before.ahead()
 	expected := by + gained(rate, after.at.Sub(before.at))
-	doubt := before.doubt + after.doubt + slack
+	doubt := doubted(before, after, rate)
 	if off := (moved - expected).Abs(); off > doubt || by.Abs() <= 2*doubt {
 		return "", fmt.Errorf("TIME moved by %s, expected %s, with a doubt of %s", brief(moved), brief(expected), brief(doubt))
 	}
@@ -45,6 +45,12 @@ func jumped(before, after reading, by time.Duration, rate float64) (string, erro
 
 // slack is what a clock may be off beyond what its readings leave in doubt.
 const slack = 200 * time.Microsecond
+
+// doubted is how far a difference of two readings may be off: each may have been taken
+// some time earlier or later, in which a clock of that rate went on.
+func doubted(before, after reading, rate float64) time.Duration {
+	return time.Duration(max(rate, 1)*float64(before.doubt+after.doubt)) + slack
+}
 
 // gained is how far a clock of that rate gets ahead in a time.
 func gained(rate float64, in time.Duration) time.Duration {
@@ -84,7 +90,7 @@ const mostLeap = time.Millisecond
 func wentOn(before, after reading, old, rate float64) error {
 	passed := after.at.Sub(before.at)
 	low, high := gained(min(old, rate), passed), gained(max(old, rate), passed)
-	doubt := before.doubt + after.doubt + mostLeap
+	doubt := doubted(before, after, max(old, rate)) + mostLeap
 	if moved := after.ahead() - before.ahead(); moved < low-doubt || moved > high+doubt {
 		return fmt.Errorf("TIME jumped by %s when its rate changed", brief(moved))
 	}
@@ -106,7 +112,7 @@ func (t *teller) watch(ctx context.Context, first reading, old, rate float64) (p
 			return false, err
 		}
 		passed := last.at.Sub(first.at)
-		doubt := first.doubt + last.doubt + slack
+		doubt := doubted(first, last, max(old, rate))
 		if apart := math.Abs(rate-old) * float64(passed); passed < shortestWatch || rate != old && apart < 3*float64(doubt) {
 			if passed > longestWatch {
 				return false, fmt.Errorf("a rate of %g cannot be told from %g within %s: answers to TIME take too long", rate, old, brief(passed))
