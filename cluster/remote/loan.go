@@ -38,12 +38,12 @@ const answerLimit = 2 * time.Second
 // answers sees that all servers are there still: a run without one of them would
 // take all of its time, and not say why.
 func (l *loan) answers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerLimit, fmt.Errorf("no answer within %s", answerLimit))
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	var all error
 	for node, s := range l.nodes {
 		if err := s.client.Ping(ctx).Err(); err != nil {
-			all = errors.Join(all, fmt.Errorf("node %s: the plain server %s: %w", node, s, errors.Join(context.Cause(ctx), err)))
+			all = errors.Join(all, fmt.Errorf("node %s: the plain server %s does not answer: %w", node, s, err))
 		}
 	}
 	return all

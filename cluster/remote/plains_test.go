@@ -211,7 +211,7 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Stopped(t, func() {
-		if err := l.answers(deadline(t)); err == nil || !strings.Contains(err.Error(), "node n1: the plain server lock1 ("+s.Addr+"): no answer within 2s") {
+		if err := l.answers(deadline(t)); err == nil || !strings.Contains(err.Error(), "node n1: the plain server lock1 ("+s.Addr+") does not answer: ") {
 			t.Errorf("stopped: %v", err)
 		}
 	})
