@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"lockchaos/internal/secret"
 )
 
 // What pages may load: the server's own style and script, and nothing from elsewhere.
@@ -71,12 +73,8 @@ var ErrPublic = errors.New("this address can be reached from other machines; --p
 
 // CheckAddr refuses an address to listen on that is not loopback's.
 func CheckAddr(addr string, public bool) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
+	if here, err := secret.Loopback(addr); here || public || err != nil {
 		return err
-	}
-	if ip := net.ParseIP(host); public || host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
 	}
 	return ErrPublic
 }

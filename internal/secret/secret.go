@@ -88,12 +88,18 @@ func (t Token) MayListen(addr string) error {
 	if !t.Absent() {
 		return nil
 	}
-	name, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("address %q: %w", addr, err)
-	}
-	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
+	if here, err := Loopback(addr); here || err != nil {
+		return err
 	}
 	return fmt.Errorf("%s can be reached from other machines, and there is %w", addr, ErrNone)
+}
+
+// Loopback tells whether only this machine can reach an address to listen on.
+func Loopback(addr string) (bool, error) {
+	name, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false, fmt.Errorf("address %q: %w", addr, err)
+	}
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback(), nil
 }
