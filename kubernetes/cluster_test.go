@@ -105,14 +105,7 @@ func TestWait(t *testing.T) {
 
 func waitScript(t *testing.T, files map[string]string, dir string) string {
 	t.Helper()
-	objects, err := build(files, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, bad := newSet(nil, objects)
-	if len(bad) > 0 {
-		t.Fatal(bad)
-	}
+	s := setOf(t, files, dir)
 	for _, p := range s.pods {
 		for _, c := range p.spec.InitContainers {
 			if slices.Equal(c.Command, []string{"sh", "-euc"}) && len(c.Args) == 1 {

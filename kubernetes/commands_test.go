@@ -15,14 +15,7 @@ func used(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
 	for _, b := range builds {
-		objects, err := build(manifests(t), b.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, bad := newSet(nil, objects)
-		if len(bad) > 0 {
-			t.Fatal(bad)
-		}
+		s := setOf(t, manifests(t), b.dir)
 		for _, p := range s.pods {
 			for _, c := range p.containers() {
 				for _, line := range commands(c) {
@@ -114,14 +107,7 @@ func TestKnows(t *testing.T) {
 func TestRuns(t *testing.T) {
 	found := 0
 	for _, b := range builds {
-		objects, err := build(manifests(t), b.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, bad := newSet(nil, objects)
-		if len(bad) > 0 {
-			t.Fatal(bad)
-		}
+		s := setOf(t, manifests(t), b.dir)
 		for _, p := range s.pods {
 			for _, c := range p.containers() {
 				if len(c.Args) < 2 || c.Args[0] != "run" {

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"fmt"
 	"strings"
+	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -46,6 +47,20 @@ func (p *pod) in(c corev1.Container) string { return p.owner + ", container " + 
 func (p *pod) selected(s *metav1.LabelSelector) bool {
 	sel, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && sel.Matches(p.labels)
+}
+
+// setOf builds a directory of manifests that is as it should be.
+func setOf(t *testing.T, files map[string]string, dir string) *set {
+	t.Helper()
+	objects, err := build(files, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, bad := newSet(nil, objects)
+	if len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	return s
 }
 
 // newSet sorts objects that have their types; before are those that are there.
