@@ -109,6 +109,19 @@ func TestSlowNode(t *testing.T) {
 	}
 }
 
+// What keeps a server busy may be late: the proof waits for it.
+func TestSlowNodeIsSlowLater(t *testing.T) {
+	t.Parallel()
+	addr := oneNode(t).nodes["n1"].port.addr()
+	const latency = 50 * time.Millisecond
+	late := make(chan *slowness, 1)
+	time.AfterFunc(4*latency, func() { late <- newSlowness(addr, latency) })
+	if median, err := slowed(deadline(t), addr, latency); err != nil || median < latency {
+		t.Error(median, err)
+	}
+	(<-late).end()
+}
+
 // A server that stays slow is seen: hurried does not believe that it was told to hurry.
 func TestHurryNodeIsProved(t *testing.T) {
 	t.Parallel()

@@ -90,13 +90,18 @@ func (c *Cluster) SlowNode(ctx context.Context, name string, latency time.Durati
 	return fmt.Sprintf("PING took %s at the median of %d", median.Round(time.Millisecond/10), pings), nil
 }
 
-// slowed wants PINGs to take the latency at least.
+// settle is how long a server may take to become slow, or fast again: on a busy
+// machine its hogs have not yet connected when the first PINGs are answered.
+const settle = 3 * time.Second
+
+// slowed wants PINGs to take the latency at least, soon.
 func slowed(ctx context.Context, addr string, latency time.Duration) (time.Duration, error) {
-	median, err := medianPing(ctx, addr)
-	if err == nil && median < latency {
-		err = fmt.Errorf("PING took %s at the median, expected %s or more", median, latency)
-	}
-	return median, err
+	return settled(ctx, addr, func(median time.Duration) error {
+		if median < latency {
+			return fmt.Errorf("PING took %s at the median, expected %s or more", median, latency)
+		}
+		return nil
+	})
 }
 
 // HurryNode lets a node be as fast as it can.
@@ -126,15 +131,24 @@ func (c *Cluster) HurryNode(ctx context.Context, name string) (string, error) {
 
 // hurried wants PINGs to take half the latency at most, soon.
 func hurried(ctx context.Context, addr string, latency time.Duration) (time.Duration, error) {
-	const within = 3 * time.Second
-	end := time.Now().Add(within)
+	return settled(ctx, addr, func(median time.Duration) error {
+		if median > latency/2 {
+			return fmt.Errorf("PING still takes %s at the median, expected %s or less", median, latency/2)
+		}
+		return nil
+	})
+}
+
+// settled measures until the median is as it should be.
+func settled(ctx context.Context, addr string, wrong func(median time.Duration) error) (time.Duration, error) {
+	end := time.Now().Add(settle)
 	for {
 		median, err := medianPing(ctx, addr)
-		switch {
-		case err != nil || median <= latency/2:
+		if err != nil {
+			return 0, err
+		}
+		if err = wrong(median); err == nil || time.Now().After(end) {
 			return median, err
-		case time.Now().After(end):
-			return 0, fmt.Errorf("PING still takes %s at the median, expected %s or less", median, latency/2)
 		}
 	}
 }
