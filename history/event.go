@@ -130,6 +130,10 @@ const (
 	FaultIdle     = "idle"
 )
 
+// Deadline is the id and name of the fault that stands for the end of a run that
+// did not end by itself.
+const Deadline = "deadline"
+
 // Header is the first line of a history: all that a judge must know to read it.
 type Header struct {
 	Format  string `json:"format"`  // always Format

@@ -97,7 +97,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	_, err := Find("zookeeper")
-	const want = `unknown lock system "zookeeper", expected one of single, single-bare-del, single-mint-after, single-mint-before, redsync-single, redlock, sentinel, external`
+	const want = `unknown lock system "zookeeper", expected one of single, single-bare-del, single-bare-expire, single-set-then-expire, single-mint-after, single-mint-before, redsync-single, redlock, sentinel, external`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

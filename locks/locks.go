@@ -96,7 +96,10 @@ const External = "external"
 
 // Systems are all built-in lock systems, in the order in which they are listed.
 func Systems() []System {
-	return []System{single(), singleBareDel(), singleMintAfter(), singleMintBefore(), redsyncSingle(), redlock(), sentinel()}
+	return []System{
+		single(), singleBareDel(), singleBareExpire(), singleSetThenExpire(), singleMintAfter(), singleMintBefore(),
+		redsyncSingle(), redlock(), sentinel(),
+	}
 }
 
 // Find returns the system of that name.

@@ -27,3 +27,17 @@ func (p *meddled) Get(ctx context.Context) (redis.Conn, error) {
 	}
 	return p.Pool.Get(ctx)
 }
+
+// onlyOnce is a node that is away after the first talk.
+type onlyOnce struct {
+	redis.Pool
+	talked bool
+}
+
+func (p *onlyOnce) Get(ctx context.Context) (redis.Conn, error) {
+	if p.talked {
+		return away{}.Get(ctx)
+	}
+	p.talked = true
+	return p.Pool.Get(ctx)
+}

@@ -34,11 +34,7 @@ type mintApart struct {
 }
 
 func newMintApart(c Config, acquire func(context.Context, *singleLocker, string) (*Grant, error)) (Locker, error) {
-	l, err := newSingle(c, compareDelete)
-	if err != nil {
-		return nil, err
-	}
-	return &mintApart{l.(*singleLocker), acquire}, nil
+	return &mintApart{newSingle(c), acquire}, nil
 }
 
 // Acquire tries once.
@@ -65,7 +61,7 @@ func mintAfter(ctx context.Context, l *singleLocker, owner string) (*Grant, erro
 // mintNot takes the lock alone.
 func mintNot(ctx context.Context, l *singleLocker, owner string) (*Grant, error) {
 	start := time.Now()
-	if err := l.set(ctx, owner); err != nil {
+	if err := l.set(ctx, owner, l.TTL); err != nil {
 		return nil, err
 	}
 	return &Grant{Owner: owner, Until: start.Add(l.TTL), lease: &singleLease{l, owner}}, nil
@@ -77,7 +73,7 @@ func mintBefore(ctx context.Context, l *singleLocker, owner string) (*Grant, err
 		return nil, err
 	}
 	start := time.Now()
-	if err := l.set(ctx, owner); err != nil {
+	if err := l.set(ctx, owner, l.TTL); err != nil {
 		return nil, err
 	}
 	until := start.Add(l.TTL)
@@ -87,14 +83,14 @@ func mintBefore(ctx context.Context, l *singleLocker, owner string) (*Grant, err
 	return &Grant{Owner: owner, Token: token, Until: until, lease: &singleLease{l, owner}}, nil
 }
 
-// set takes the lock by a command of its own.
-func (l *singleLocker) set(ctx context.Context, owner string) error {
+// set takes the lock by a command of its own; with a TTL of 0 for ever.
+func (l *singleLocker) set(ctx context.Context, owner string, ttl time.Duration) error {
 	conn, err := l.Pools[0].Get(ctx)
 	if err != nil {
 		return l.unreachable(err)
 	}
 	defer conn.Close()
-	ok, err := conn.SetNX(l.Name, owner, l.TTL)
+	ok, err := conn.SetNX(l.Name, owner, ttl)
 	if err != nil {
 		return l.unreachable(err)
 	}

@@ -26,11 +26,11 @@ func sentinel() System {
 const defaultWait = 100 * time.Millisecond
 
 func newSentinel(c Config) (Locker, error) {
-	l, err := newSingle(c, compareDelete)
-	if err != nil || c.Options.Wait == 0 {
-		return l, err
+	l := newSingle(c)
+	if c.Options.Wait == 0 {
+		return l, nil
 	}
-	return &waitingLocker{l.(*singleLocker)}, nil
+	return &waitingLocker{l}, nil
 }
 
 // waitingLocker asks the master after each acquire how many replicas know of it.

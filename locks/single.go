@@ -28,19 +28,8 @@ func single() System {
 			if c.Options.Token == TokenExternal {
 				return newSingleOutside(c)
 			}
-			return newSingle(c, compareDelete)
+			return newSingle(c), nil
 		},
-	}
-}
-
-// singleBareDel releases with a plain DEL, as is often seen: it removes the
-// lock whoever holds it.
-func singleBareDel() System {
-	return System{
-		Name:  "single-bare-del",
-		About: "as single, but released by a plain DEL that does not look whose lock it is",
-		Nodes: 1, Mints: true,
-		New: func(c Config) (Locker, error) { return newSingle(c, bareDelete) },
 	}
 }
 
@@ -63,19 +52,18 @@ if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 end
 return 0`)
-	bareDelete = luascript.New(1, `return redis.call("DEL", KEYS[1])`)
 )
 
 type singleLocker struct {
 	Config
-	del *redis.Script
+	expire, del *redis.Script // KEYS: the lock; ARGV: the owner, and the TTL to extend by
 }
 
-func newSingle(c Config, del *redis.Script) (Locker, error) {
+func newSingle(c Config) *singleLocker {
 	if c.Value == nil {
 		c.Value = randomValue
 	}
-	return &singleLocker{c, del}, nil
+	return &singleLocker{c, compareExtend, compareDelete}
 }
 
 func randomValue() (string, error) {
@@ -111,7 +99,7 @@ type singleLease struct {
 
 func (s *singleLease) extend(ctx context.Context) (time.Time, error) {
 	start := time.Now()
-	n, err := s.l.eval(ctx, compareExtend, s.l.Name, s.owner, s.l.TTL.Milliseconds())
+	n, err := s.l.eval(ctx, s.l.expire, s.l.Name, s.owner, s.l.TTL.Milliseconds())
 	if err != nil {
 		return time.Time{}, err
 	}

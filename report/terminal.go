@@ -23,7 +23,8 @@ func Terminal(w io.Writer, as []*results.Assessment, dir string, width int) erro
 	m := newMatrix(as)
 	m.write(&b, width)
 	stories(&b, m)
-	contained(&b, m)
+	listed(&b, m, "The lock failed and the guard at the resource held:", withstood)
+	listed(&b, m, "Nobody holds the lock and nobody can get it:", wedged)
 	latencies(&b, m)
 	surprises(&b, as)
 	distrust(&b, as)
@@ -159,30 +160,46 @@ func story(b *strings.Builder, a *results.Assessment) {
 	fmt.Fprintf(b, "  repeat: %s\n\n", a.Repeat)
 }
 
-// contained lists the safe cells whose lock was broken all the same.
-func contained(b *strings.Builder, m *matrix) {
+// listed writes a heading and under it a line for each cell that has one, of the
+// first of its runs that does.
+func listed(b *strings.Builder, m *matrix, heading string, line func(*results.Assessment) string) {
 	found := false
 	for _, r := range m.rows {
 		for _, c := range m.columns {
-			if cell := m.cells[r][c]; cell != nil {
-				for _, a := range cell.runs {
-					line := withstood(a)
-					if line == "" {
-						continue
-					}
-					if !found {
-						b.WriteString("The lock failed and the guard at the resource held:\n")
-						found = true
-					}
-					fmt.Fprintf(b, "  %s\n", line)
-					break
+			cell := m.cells[r][c]
+			if cell == nil {
+				continue
+			}
+			for _, a := range cell.runs {
+				text := line(a)
+				if text == "" {
+					continue
 				}
+				if !found {
+					b.WriteString(heading + "\n")
+					found = true
+				}
+				fmt.Fprintf(b, "  %s\n", text)
+				break
 			}
 		}
 	}
 	if found {
 		b.WriteByte('\n')
 	}
+}
+
+// wedged tells of a lock that was free and that nobody could get any more.
+func wedged(a *results.Assessment) string {
+	if a.Verdict == nil {
+		return ""
+	}
+	for _, f := range a.Verdict.Findings {
+		if f.ID == checker.Wedge {
+			return fmt.Sprintf("%s, guard %s: %s", a.Scenario, a.Guard, f.Words)
+		}
+	}
+	return ""
 }
 
 // withstood says what a guard made harmless in a safe run.

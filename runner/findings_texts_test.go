@@ -6,7 +6,8 @@ var explanations = []explained{
 		kind: "double-grant", blame: []string{"lock service"},
 		means: "The lock was promised to two hosts at once: the promises of two grants overlap. This is what a lock must never do. " +
 			"The cause is a guess from the faults that acted meanwhile, as below. Without one nothing that was done to the servers explains it, and the lock or its client is to be looked at first.",
-		file: "foreign", hand: "an extend of another's lock",
+		scenario: "single-bare-expire/late-extend", guard: "none",
+		real: "w1 got the lock at 123.6 ms; w2 got it at 1635.4 ms; w1 extended at 1658.4 ms, so for 2.1 ms it was promised to both",
 	},
 	{
 		kind: "double-grant/state-loss", blame: []string{"lock service"},
@@ -52,6 +53,7 @@ var explanations = []explained{
 		means: "The resource accepted a write of a holder that had been superseded. It may have cost nothing; a lost-update says whether it did. " +
 			"Under a fence it counts only where a newer token had come to the resource by then.",
 		scenario: "single/delayed-write", guard: "none",
+		real: "w1 got the lock at 118.8 ms, hold struck w1>resource at 126.7 ms, its lease ended at 417.8 ms; w2 got it at 421.5 ms; the write of 3 that w1 had sent at 126.7 ms arrived after that and was accepted",
 	},
 	{
 		kind: "lost-update", blame: []string{"resource", "guard"},
@@ -64,47 +66,56 @@ var explanations = []explained{
 		kind: "token-regression", blame: []string{"lock service"},
 		means:    "A later grant has a fencing token that is not greater than one before it, or two grants share one. A fence behind it can then let a stale holder in, or keep the rightful one out. See [fencing](fencing.md).",
 		scenario: "redlock/token-naive", guard: "none",
+		real: "partition struck w1>n4, w1>n5 at 132 ms: w1 got the lock at 297.4 ms with token 3; w3 got it at 347.2 ms with token 3, which is the same",
 	},
 	{
 		kind: "foreign-release", blame: []string{"library"},
 		means:    "A host released a lock that was another's, with success: it did not compare before it deleted.",
 		scenario: "single-bare-del/overrun", guard: "none",
+		real: "w1 got the lock at 70.5 ms, its lease ended at 558.4 ms; w2 got it at 573.1 ms; w1 released it at 603.9 ms with success: it was the lock of w2",
 	},
 	{
 		kind: "foreign-extend", blame: []string{"library"},
-		means: "A host prolonged a lock that was another's, with success. An extend that compares first does not.",
-		file:  "foreign", hand: "an extend of another's lock",
+		means:    "A host prolonged a lock that was another's, with success. An extend that compares first does not.",
+		scenario: "single-bare-expire/late-extend", guard: "none",
+		real: "w1 got the lock at 123.6 ms; w2 got it at 1635.4 ms; w1 prolonged it at 1658.4 ms with success: it was the lock of w2",
 	},
 	{
 		kind: "silent-loss", blame: []string{"library", "lock service"},
 		means: "The lock was gone before its time and the host went on without word of it; the sentence says how long. " +
 			"Where another had got it (as in each double-grant), the library is blamed, which could have asked; where the host was told before its lease was over and nobody else is seen to have got it, the lock service is.",
 		scenario: "single/crash-no-persistence", guard: "none",
+		real: "w1 got the lock at 20.4 ms, restart-node struck n1 at 22.3 ms; w2 got it at 149.5 ms, and w1 noticed 5.3 ms later, at 154.7 ms",
 	},
 	{
 		kind: "silent-reacquire", blame: []string{"library"},
 		means:    "An extend took the lock back after another had held it, and the host was never told. What it had read may be out of date.",
 		scenario: "redlock/setnx-on-extend", guard: "none",
+		real: "w1 got the lock at 61 ms; w2 got it at 1559.8 ms; w1 extended at 1570.8 ms with success and was never told that another had held the lock",
 	},
 	{
 		kind: "refused-holder", blame: []string{"lock service", "guard"},
 		means:    "A fence refused the host to which the lock was promised. Nothing is lost, but the holder cannot work: the token is wrong (lock service), or the rule of the fence is (guard).",
 		scenario: "single-mint-before/pause-between", guard: "fence",
+		real: "w1 got the lock at 1546 ms with token 2 and still held it, and its write at 1553.2 ms was refused: the write of w2 at 1540.5 ms had shown the token 3 before",
 	},
 	{
 		kind: "orphan", blame: []string{"library"},
 		means:    "Nobody held the lock and nobody could get it for a while, after a host that died, a release that failed, or an acquire that nobody knows the end of. This is what the TTL is for.",
 		scenario: "single/kill-holder", guard: "none",
+		real: "w1 ended while it held the lock (181.6 ms); nobody held the lock and it was refused 48 times, until w2 got it at 485.7 ms, 304 ms later",
 	},
 	{
 		kind: "wedge", blame: []string{"operator"},
-		means: "An orphan that did not end: for more than two TTLs until the end of the run, nobody got the lock, though it was asked for three times at least. Somebody has to delete the key.",
-		file:  "liveness", hand: "wedged",
+		means:    "An orphan that did not end: for more than two TTLs until the end of the run, nobody got the lock, though it was asked for three times at least. Somebody has to delete the key.",
+		scenario: "single-set-then-expire/crash-between", guard: "none",
+		real: "an acquire of w1 ended and nobody knows how (911.1 ms); nobody held the lock and it was refused 231 times, and for 1686.8 ms nobody got it any more",
 	},
 	{
 		kind: "unavailable", blame: []string{"lock service"},
 		means:    "Fewer acquires were answered or granted in a phase (before, during, after the faults) than the scenario demands.",
 		scenario: "single/read-only", guard: "none",
+		real: "phase during: 0 grants of 23 attempts, the scenario demands 5 grants",
 	},
 	{
 		kind: "inconclusive", blame: []string{"harness"},

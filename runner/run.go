@@ -262,7 +262,7 @@ func (l *live) work(ctx context.Context) {
 	}
 	if late {
 		l.rec.Add(history.Event{Kind: history.Fault, Fault: &history.FaultStep{
-			ID: "deadline", Name: "deadline", Step: history.FaultError,
+			ID: history.Deadline, Name: history.Deadline, Step: history.FaultError,
 			Proof: fmt.Sprintf("the workload was not done within %s", l.Scenario.Deadline),
 		}})
 	}

@@ -110,7 +110,7 @@ func TestSelect(t *testing.T) {
 		"guards and trials": {"scenarios: [{scenario: redlock/baseline, guards: [atomic, none], trials: 3}]\ncanary: single/overrun",
 			"redlock/baseline none+atomic ×3\ncanary single/overrun none"},
 		"a pattern takes what has the guard": {"scenarios: [{scenario: \"*/baseline\", guards: [fence]}]",
-			"sentinel/baseline fence ×1\nsingle-bare-del/baseline fence ×1\nsingle-mint-after/baseline fence ×1\n" +
+			"sentinel/baseline fence ×1\nsingle-bare-del/baseline fence ×1\nsingle-bare-expire/baseline fence ×1\nsingle-mint-after/baseline fence ×1\n" +
 				"single-mint-before/baseline fence ×1\nsingle/baseline fence ×1\ncanary single/pause-after-acquire none"},
 		"a later entry is the better one": {"scenarios: [\"redlock/*-down\", {scenario: redlock/majority-down, trials: 5}]",
 			"redlock/majority-down none ×5\nredlock/minority-down none ×1\ncanary single/pause-after-acquire none"},
