@@ -46,11 +46,11 @@ func findClockMeans() (clockMeans, error) {
 	case byFaketime:
 		m := findFaketime()
 		if m.lib == "" {
-			return m, fmt.Errorf("%s is %q, and there is no %s: install it (apt-get install libfaketime)", clocksVariable, how, faketimePattern)
+			return m, &SettingError{fmt.Errorf("%s is %q, and there is no %s: install it (apt-get install libfaketime)", clocksVariable, how, faketimePattern)}
 		}
 		return m, nil
 	default:
-		return clockMeans{}, fmt.Errorf("%s is %q, expected %s, %s or nothing", clocksVariable, how, byFaketime, byShift)
+		return clockMeans{}, &SettingError{fmt.Errorf("%s is %q, expected %s, %s or nothing", clocksVariable, how, byFaketime, byShift)}
 	}
 }
 

@@ -54,6 +54,13 @@ func Open(ctx context.Context) (*Machine, error) {
 	return m, nil
 }
 
+// SettingError says that a variable of the environment has a value that cannot be: it
+// is the user's to mend.
+type SettingError struct{ err error }
+
+func (e *SettingError) Error() string { return e.err.Error() }
+func (e *SettingError) Unwrap() error { return e.err }
+
 func openIn(base string) (*Machine, error) {
 	self, err := os.Executable()
 	if err != nil {

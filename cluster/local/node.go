@@ -33,7 +33,7 @@ func findRedis() (string, error) {
 	if path := os.Getenv(redisVariable); path != "" {
 		found, err := exec.LookPath(path)
 		if err != nil {
-			return "", fmt.Errorf("%w (%s is set to %q: %w)", ErrNoRedis, redisVariable, path, err)
+			return "", &SettingError{fmt.Errorf("%w (%s is set to %q: %w)", ErrNoRedis, redisVariable, path, err)}
 		}
 		return found, nil
 	}

@@ -35,7 +35,7 @@ const postgresBins = "/usr/lib/postgresql/*/bin"
 func findPostgres() (string, error) {
 	if dir := os.Getenv(postgresVariable); dir != "" {
 		if err := hasPrograms(dir); err != nil {
-			return "", fmt.Errorf("%w (%s is set to %q: %w)", ErrNoPostgres, postgresVariable, dir, err)
+			return "", &SettingError{fmt.Errorf("%w (%s is set to %q: %w)", ErrNoPostgres, postgresVariable, dir, err)}
 		}
 		return dir, nil
 	}

@@ -15,6 +15,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"lockchaos/cluster/local"
 	"lockchaos/results"
 )
 
@@ -38,8 +39,15 @@ func (e *exit) Unwrap() error { return e.err }
 // usage marks an error as the user's.
 func usage(err error) error { return &exit{results.ExitUsage, err} }
 
-// harness marks an error as ours, or the machine's.
-func harness(err error) error { return &exit{results.ExitHarness, err} }
+// harness marks an error as ours, or the machine's, unless it comes from how the
+// user has set us up.
+func harness(err error) error {
+	var setting *local.SettingError
+	if errors.As(err, &setting) {
+		return usage(err)
+	}
+	return &exit{results.ExitHarness, err}
+}
 
 // errInterrupted is the cause of a context that a signal has ended.
 var errInterrupted = errors.New("interrupted")

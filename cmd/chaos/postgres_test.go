@@ -19,9 +19,9 @@ func TestNoPostgres(t *testing.T) {
 		code int
 		says []string
 	}{
-		"named":            {[]string{"single/postgres-crash"}, results.ExitHarness, []string{"single/postgres-crash: ", get}},
-		"named with more":  {[]string{"single/baseline", "single/postgres-crash"}, results.ExitHarness, []string{"single/postgres-crash: ", get}},
-		"nothing else":     {[]string{"single/postgres-*"}, results.ExitHarness, []string{"single/postgres-crash, ", get}},
+		"named":            {[]string{"single/postgres-crash"}, results.ExitUsage, []string{"single/postgres-crash: ", get}},
+		"named with more":  {[]string{"single/baseline", "single/postgres-crash"}, results.ExitUsage, []string{"single/postgres-crash: ", get}},
+		"nothing else":     {[]string{"single/postgres-*"}, results.ExitUsage, []string{"single/postgres-crash, ", get}},
 		"among others":     {[]string{"single/postgres-crash*", "single/reset-links"}, results.ExitExpected, []string{"2 runs on local", "all as expected", "Left out, as they need PostgreSQL: single/postgres-crash\n", get}},
 		"not asked for it": {[]string{"single/postgres-*", "single/overrun", "--guard", "fence-read,none"}, results.ExitExpected, []string{"single/postgres-delayed-write", "all as expected"}},
 	} {

@@ -62,6 +62,20 @@ func TestNoRedis(t *testing.T) {
 	c.expect(t, results.ExitHarness, "apt-get install redis-server", "--on sim")
 }
 
+// What a variable of the environment says wrongly is the user's to mend.
+func TestWrongSettings(t *testing.T) {
+	t.Parallel()
+	for setting, says := range map[string]string{
+		"LOCKCHAOS_CLOCKS=sundial":           `LOCKCHAOS_CLOCKS is "sundial", expected libfaketime, ttl-shift or nothing`,
+		"LOCKCHAOS_REDIS_SERVER=/no/such":    `LOCKCHAOS_REDIS_SERVER is set to "/no/such"`,
+		"LOCKCHAOS_POSTGRES_BIN=/no/such/pg": `LOCKCHAOS_POSTGRES_BIN is set to "/no/such/pg"`,
+	} {
+		c := command(t, "run", "single/postgres-crash", "--results", t.TempDir())
+		c.cmd.Env = append(c.cmd.Env, setting)
+		c.expect(t, results.ExitUsage, says)
+	}
+}
+
 func TestResultsNotADirectory(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
