@@ -3,9 +3,9 @@ package faults
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"lockchaos/cluster"
+	"lockchaos/internal/concurrent"
 )
 
 var cutReplication = Kind{
@@ -86,16 +86,7 @@ func (f *replicationCut) lag(ctx context.Context, g group, master string) (strin
 }
 
 // keepStill waits until what was sent before has arrived, if it ever does.
-func keepStill(ctx context.Context) error {
-	t := time.NewTimer(silence)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func keepStill(ctx context.Context) error { return concurrent.Sleep(ctx, silence) }
 
 func (f *replicationCut) Heal(ctx context.Context) (string, error) {
 	if f.links == nil { // it never started

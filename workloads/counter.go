@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockchaos/history"
+	"lockchaos/internal/concurrent"
 )
 
 // Grant is a held lock, as a workload needs it.
@@ -46,7 +47,7 @@ func (c Counter) Run(ctx context.Context, s Steps) error {
 			return stopped(err)
 		}
 		if g == nil {
-			if err := sleep(ctx, c.Retry); err != nil {
+			if err := concurrent.Sleep(ctx, c.Retry); err != nil {
 				return nil
 			}
 			continue
@@ -55,7 +56,7 @@ func (c Counter) Run(ctx context.Context, s Steps) error {
 			return stopped(err)
 		}
 		done++
-		if err := sleep(ctx, c.Rest); err != nil {
+		if err := concurrent.Sleep(ctx, c.Rest); err != nil {
 			return nil
 		}
 	}
@@ -93,7 +94,7 @@ func (c Counter) increment(ctx context.Context, s Steps, g *Grant) error {
 // write stores one more than was seen, and returns what is there by then. The
 // result is OK only where it was written.
 func (c Counter) write(ctx context.Context, s Steps, g *Grant, seen Answer) (Answer, error) {
-	if err := sleep(ctx, c.Work); err != nil {
+	if err := concurrent.Sleep(ctx, c.Work); err != nil {
 		return Answer{}, errors.Join(ErrStopped, err)
 	}
 	held, err := s.Check(ctx, g) // nor write
@@ -108,20 +109,6 @@ func stopped(err error) error {
 		return nil
 	}
 	return err
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Kind describes a workload.

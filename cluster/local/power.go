@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockchaos/cluster"
+	"lockchaos/internal/concurrent"
 )
 
 var _ cluster.StorageControl = (*Cluster)(nil)
@@ -89,7 +90,7 @@ func (n *node) trySync(ctx context.Context) (synced, error) {
 	}
 	left := time.Second - into
 	if into > early {
-		if err := wait(ctx, left); err != nil {
+		if err := concurrent.Sleep(ctx, left); err != nil {
 			return synced{}, err
 		}
 		return synced{}, errNextSecond
@@ -120,17 +121,6 @@ func (n *node) trySync(ctx context.Context) (synced, error) {
 		return synced{}, errors.Join(err2, err)
 	}
 	return synced{file, size, asked.Add(left - syncMargin)}, err
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // syncClock is the second that the server goes by, how far it is into it, and

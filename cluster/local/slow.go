@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lockchaos/cluster"
+	"lockchaos/internal/concurrent"
 )
 
 var _ cluster.SpeedControl = (*Cluster)(nil)
@@ -60,7 +61,7 @@ func (s *slowness) hog(ctx context.Context, addr string) {
 			}
 			c.close()
 		}
-		_ = wait(ctx, tick) // it is down, or ctx has ended
+		_ = concurrent.Sleep(ctx, tick) // it is down, or ctx has ended
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package concurrent does something to all of a list at one time.
+// Package concurrent does something to all of a list at one time, and waits for as
+// long as somebody wants to wait.
 package concurrent
 
 import (
