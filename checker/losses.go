@@ -19,6 +19,7 @@ func (j *judge) foreign(l *lock) {
 		}
 		for _, o := range g.extends {
 			if v := j.victim(c, g, o); v != nil {
+				j.prolonged[o] = true
 				j.addForeign(ForeignExtend, l, g, v, o)
 			}
 		}

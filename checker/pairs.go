@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,8 @@ func (j *judge) doubleGrants(l *lock) {
 		}
 		if at, ok := j.released[g1.index]; ok && at < g2.returned() {
 			f.Cause, f.Blame = CauseForeignRelease, "library"
+		} else if j.prolonged[lateExtend(g1, g2, f)] {
+			f.Cause, f.Blame = CauseForeignExtend, "library"
 		}
 		f.Words = j.tellDoubleGrant(g1, g2, f)
 		last = f.Kind()
@@ -33,6 +36,17 @@ func (j *judge) doubleGrants(l *lock) {
 		}
 	}
 	j.count(last, more)
+}
+
+// lateExtend is the extend that made the overlap of a double grant, if one did: then
+// it begins where that returned.
+func lateExtend(g1, g2 *grant, f Finding) *op {
+	for _, o := range slices.Concat(g1.extends, g2.extends) {
+		if o.ret != nil && o.ret.T == f.At && f.At > g2.got() {
+			return o
+		}
+	}
+	return nil
 }
 
 // count notes overlaps that were counted and not looked into, with the kind of the

@@ -26,10 +26,8 @@ func (j *judge) tellDoubleGrant(g1, g2 *grant, f Finding) string {
 		why = " (" + f.Cause + ")"
 	}
 	s := fmt.Sprintf("%s; %s got it at %s", j.tellOvertaken(g1, g2, f.Cause), g2.host, j.at(g2.ret()))
-	for _, o := range slices.Concat(g1.extends, g2.extends) { // a late one may have made the overlap
-		if o.ret != nil && o.ret.T == f.At && f.At > g2.got() {
-			return s + fmt.Sprintf("; %s extended at %s%s, so for %s it was promised to both", o.call.Host, j.at(o.ret), why, ms(f.Lasted))
-		}
+	if o := lateExtend(g1, g2, f); o != nil {
+		return s + fmt.Sprintf("; %s extended at %s%s, so for %s it was promised to both", o.call.Host, j.at(o.ret), why, ms(f.Lasted))
 	}
 	return s + fmt.Sprintf(" while that was still promised%s, so for %s it was promised to both", why, ms(f.Lasted))
 }

@@ -40,13 +40,14 @@ const (
 	CauseStateLoss      = "state-loss"
 	CauseEarlyExpiry    = "early-expiry"
 	CauseForeignRelease = "foreign-release"
+	CauseForeignExtend  = "foreign-extend"
 	CauseSplit          = "split"
 	CauseStaleMessage   = "stale-message"
 )
 
 // Causes are all sub-causes of a double-grant.
 func Causes() []string {
-	return []string{CauseStateLoss, CauseEarlyExpiry, CauseForeignRelease, CauseSplit, CauseStaleMessage}
+	return []string{CauseStateLoss, CauseEarlyExpiry, CauseForeignRelease, CauseForeignExtend, CauseSplit, CauseStaleMessage}
 }
 
 // Finding is one thing that went wrong, with its evidence.

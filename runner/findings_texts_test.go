@@ -6,8 +6,7 @@ var explanations = []explained{
 		kind: "double-grant", blame: []string{"lock service"},
 		means: "The lock was promised to two hosts at once: the promises of two grants overlap. This is what a lock must never do. " +
 			"The cause is a guess from the faults that acted meanwhile, as below. Without one nothing that was done to the servers explains it, and the lock or its client is to be looked at first.",
-		scenario: "single-bare-expire/late-extend", guard: "none",
-		real: "w1 got the lock at 123.6 ms; w2 got it at 1635.4 ms; w1 extended at 1658.4 ms, so for 2.1 ms it was promised to both",
+		file: "double-grant", hand: "two owners of a master under no fault at all have no known cause",
 	},
 	{
 		kind: "double-grant/state-loss", blame: []string{"lock service"},
@@ -27,6 +26,12 @@ var explanations = []explained{
 		means:    "A host removed the lock of another (see foreign-release), and a third got it while the second still held it.",
 		scenario: "single-bare-del/overrun", guard: "none",
 		real: "w2 got the lock at 746.6 ms; w3 got it at 815.8 ms while that was still promised (foreign-release), so for 16.2 ms it was promised to both",
+	},
+	{
+		kind: "double-grant/foreign-extend", blame: []string{"library"},
+		means:    "A host prolonged the lock of another (see foreign-extend), and took that for its own lease.",
+		scenario: "single-bare-expire/late-extend", guard: "none",
+		real: "w1 got the lock at 17.2 ms; w2 got it at 1526.7 ms; w1 extended at 1529.1 ms (foreign-extend), so for 0.521 ms it was promised to both",
 	},
 	{
 		kind: "double-grant/split", blame: []string{"lock service"},
