@@ -78,7 +78,7 @@ func TestMergeSuite(t *testing.T) {
 	command(t, "run", "quick", "--on", "sim", "--results", whole).expect(t, results.ExitExpected)
 	root, out := sharded(t, 3, "run", "quick", "--on", "sim"), t.TempDir()
 	command(t, "merge", root, "--results", out).expect(t, results.ExitExpected, "canary: single/pause-after-acquire guard none is violated",
-		"controls, the same without faults: 4 of 4 as expected", "38 runs on sim", "all as expected.", "put together from 3 of 3 shards")
+		"controls, the same without faults: 4 of 4 as expected", "46 runs on sim", "all as expected.", "put together from 3 of 3 shards")
 	one, joined := only(t, whole), only(t, out)
 	if a, b := told(t, one), told(t, joined); a != b {
 		t.Errorf("in one call it says\n%s\njoined it says\n%s", a, b)
@@ -108,7 +108,7 @@ func TestMergeSuite(t *testing.T) {
 	}
 
 	// What is joined is a batch like any other.
-	command(t, "report", joined, "--format", "markdown").expect(t, results.ExitExpected, "38 runs on sim")
+	command(t, "report", joined, "--format", "markdown").expect(t, results.ExitExpected, "46 runs on sim")
 	command(t, "check", joined).expect(t, results.ExitExpected, "all as expected")
 	command(t, "compare", one, joined).expect(t, results.ExitExpected, "36 cells compared, 36 the same in both")
 	c, where := serving(t, "--results", out)
@@ -122,7 +122,7 @@ func TestMergeSuite(t *testing.T) {
 	if err := os.Rename(joined, filepath.Join(root, "joined")); err != nil {
 		t.Fatal(err)
 	}
-	command(t, "merge", root, "--results", out).expect(t, results.ExitExpected, "38 runs on sim")
+	command(t, "merge", root, "--results", out).expect(t, results.ExitExpected, "46 runs on sim")
 }
 
 // Without one of its shards, and with one broken off, a suite proves nothing, and
@@ -139,9 +139,9 @@ func TestMergeMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	says := "shard 2/3 in " + filepath.Base(off) + ", broken off: 1 of 13 runs: redlock/baseline guard atomic"
+	says := "shard 2/3 in " + filepath.Base(off) + ", broken off: 1 of 16 runs: redlock/baseline guard atomic"
 	command(t, "merge", root, "--results", out).expect(t, results.ExitInconclusive, "MISSING, so this proves nothing for the rest (2 of 3 shards)",
-		"shard 1/3, not there: 13 of 13 runs", says, "25 NOT to be trusted")
+		"shard 1/3, not there: 16 of 16 runs", says, "30 NOT to be trusted")
 	joined := only(t, out)
 	for _, r := range renderings() {
 		if b, err := os.ReadFile(filepath.Join(joined, r.file)); err != nil || !strings.Contains(string(b), "2 of 3 shards missing or incomplete") {
