@@ -55,7 +55,7 @@ type Scenario struct {
 	// NeedsEach is what it must have done around each fault that took effect: where
 	// absent, a grant before and after it, and an acquire during those that last.
 	NeedsEach history.Phases `yaml:"needs_each,omitempty"`
-	// Deadline ends a run that does not end by itself (30s).
+	// Deadline ends a run that does not end by itself (30s): it proves nothing then, unless the lock is wedged.
 	Deadline locks.Duration `yaml:"deadline,omitempty"`
 
 	// File and Source are where it was read from.

@@ -14,31 +14,36 @@ import (
 	"lockchaos/results"
 )
 
-// leakRounds in the environment is how many runs are broken off: a few where it
-// is not set. LOCKCHAOS_LEAK_ROUNDS=50 go test ./cmd/chaos -run TestLeaks -timeout 20m
+// leakRounds in the environment is how many runs of the full suite are broken off.
+// Where it is not set, a few runs of a small one are.
+//
+//	LOCKCHAOS_LEAK_ROUNDS=50 go test ./cmd/chaos -run TestLeaks -timeout 40m
 const leakRounds = "LOCKCHAOS_LEAK_ROUNDS"
 
 // Whenever a suite is broken off, by Ctrl-C or by SIGKILL, nothing is left of it: no
 // process, no listening port, and after the next start no file. Only processes
 // that carry the mark of these calls are looked at.
 func TestLeaks(t *testing.T) {
-	rounds := 6
+	// From its very first moments to past the end of the fastest.
+	rounds, latest := 6, 2500*time.Millisecond
+	file := suite(t, "scenarios: [single/kill-holder, redlock/minority-down, single/pause-after-acquire]")
 	if s := os.Getenv(leakRounds); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
 			t.Fatalf("%s=%q: expected a number above 0", leakRounds, s)
 		}
-		rounds = n
+		rounds, latest, file = n, 40*time.Second, "full"
 	}
 	t.Parallel()
-	file := suite(t, "scenarios: [single/kill-holder, redlock/minority-down, single/pause-after-acquire]")
-	tmp := t.TempDir() // one for all: each start sweeps what the one before has left
+	tmp := t.TempDir()                                         // one for all: each start sweeps what the one before has left
+	if err := os.Chmod(filepath.Dir(tmp), 0o755); err != nil { // PostgreSQL runs as another user than root
+		t.Fatal(err)
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	seen := 0
 	for round := range rounds {
 		signal := []os.Signal{os.Interrupt, os.Kill}[round%2]
-		// From its very first moments to past the end of the fastest.
-		wait := time.Duration(rng.Int64N(int64(2500 * time.Millisecond)))
+		wait := time.Duration(rng.Int64N(int64(latest)))
 		c := command(t, "run", file, "--results", t.TempDir())
 		c.cmd.Env = append(c.cmd.Env, "TMPDIR="+tmp)
 		if err := c.cmd.Start(); err != nil {
