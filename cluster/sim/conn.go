@@ -10,6 +10,7 @@ import (
 
 	"lockchaos/cluster"
 	"lockchaos/cluster/sim/node"
+	"lockchaos/internal/concurrent"
 	"lockchaos/locks"
 )
 
@@ -110,15 +111,11 @@ func isNet(err error) bool {
 func (c *client) backoff(ctx context.Context, try int) error {
 	low := minBackoff << (try - 1)
 	d := c.link.odd.align(min(low+c.link.odd.number(low), maxBackoff))
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+	err := concurrent.Sleep(ctx, d)
+	if err != nil {
 		c.apart()
-		return ctx.Err()
 	}
+	return err
 }
 
 // apart keeps the commands to several nodes apart whose time runs out at one
