@@ -24,27 +24,50 @@ type gap struct {
 func (j *judge) gaps(l *lock) {
 	for _, g := range j.r.findGaps(l) {
 		bad, why, by := j.r.badEnd(l, g)
-		if why == "" {
-			continue
+		var refused []*op
+		if why != "" {
+			refused = j.r.refusals(l, g, bad)
 		}
-		if refused := j.r.refusals(l, g, bad); len(refused) > 0 {
-			j.addGap(l, g, bad, why, by, refused)
+		wedged := j.r.wedges(g, bad, refused)
+		if !wedged && g.next == nil { // what ended badly may have come long after it
+			if all := j.r.refusals(l, g, g.from); j.r.wedges(g, g.from, all) {
+				bad, why, by, refused, wedged = g.from, "by all that is known it was free", 0, all, true
+			}
+		}
+		if len(refused) > 0 {
+			j.addGap(l, g, bad, why, by, refused, wedged)
 		}
 	}
 }
 
-func (j *judge) addGap(l *lock, g gap, bad edge, why string, by int64, refused []*op) {
+// wedges says whether a gap has no end: nobody got the lock for more than two TTLs
+// until the end of the run, however often they asked. A fault that still acts, on a
+// server's clock say, may be all that keeps it: that time does not count.
+func (r *record) wedges(g gap, bad edge, refused []*op) bool {
+	since := bad
+	if _, to, faulty := r.period(); faulty && to > since.pos {
+		since = edge{to, r.timeOf(to), nil}
+	}
+	i := sort.Search(len(refused), func(i int) bool { return pos(refused[i].ret) > since.pos })
+	refused = refused[i:]
+	return g.next == nil && len(refused) >= 3 && refused[len(refused)-1].ret.T-since.t > 2*r.h.Header.TTL
+}
+
+func (j *judge) addGap(l *lock, g gap, bad edge, why string, by int64, refused []*op, wedged bool) {
 	last := refused[len(refused)-1]
 	f := Finding{
 		ID: Orphan, Lock: l.name, At: bad.t, Lasted: last.ret.T - bad.t, Count: len(refused),
-		Events: seqs(bad.ev, refused[0].ret, last.ret), Grants: []int64{by},
+		Events: seqs(bad.ev, refused[0].ret, last.ret),
+	}
+	if by > 0 {
+		f.Grants = []int64{by}
 	}
 	switch {
 	case g.next != nil:
 		f.Lasted = g.next.got() - bad.t
 		f.Events = seqs(bad.ev, refused[0].ret, last.ret, g.next.ret())
 		f.Grants = append(f.Grants, g.next.id())
-	case len(refused) >= 3 && f.Lasted > 2*j.r.h.Header.TTL:
+	case wedged:
 		f.ID = Wedge
 	}
 	f.Words = j.tellGap(l, f, g, why)
@@ -177,8 +200,13 @@ func (j *judge) phaseEnd(phase string) time.Duration {
 	case faulty && phase == "during":
 		p = to
 	}
-	if i := p / 2; i >= 1 && i <= int64(len(j.r.h.Events)) {
-		return j.r.h.Events[i-1].T
+	return j.r.timeOf(p)
+}
+
+// timeOf is the time of a position.
+func (r *record) timeOf(p int64) time.Duration {
+	if i := p / 2; i >= 1 && i <= int64(len(r.h.Events)) {
+		return r.h.Events[i-1].T
 	}
-	return j.r.end().t
+	return r.end().t
 }

@@ -39,7 +39,8 @@ func (j *judge) victim(c covers, g *grant, o *op) *grant {
 	}
 	var v *grant
 	c.over(pos(o.call), pos(o.ret), func(s *span) bool {
-		if other := j.r.grants[s.g]; other != g && other.returned() > ended {
+		// Where there are two masters, each has a lock of its own.
+		if other := j.r.grants[s.g]; other != g && other.returned() > ended && j.r.cause(g, other) != CauseSplit {
 			v = other
 		}
 		return v == nil

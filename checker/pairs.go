@@ -23,7 +23,7 @@ func (j *judge) doubleGrants(l *lock) {
 		}
 		if at, ok := j.released[g1.index]; ok && at < g2.returned() {
 			f.Cause, f.Blame = CauseForeignRelease, "library"
-		} else if j.prolonged[lateExtend(g1, g2, f)] {
+		} else if j.onForeignExtend(g1, from.pos) || j.onForeignExtend(g2, from.pos) {
 			f.Cause, f.Blame = CauseForeignExtend, "library"
 		}
 		f.Words = j.tellDoubleGrant(g1, g2, f)
@@ -36,6 +36,13 @@ func (j *judge) doubleGrants(l *lock) {
 		}
 	}
 	j.count(last, more)
+}
+
+// onForeignExtend says whether what g was promised at the position p rests on an
+// extend that hit the lock of another: its own was gone by then, whatever it has
+// extended since.
+func (j *judge) onForeignExtend(g *grant, p int64) bool {
+	return slices.ContainsFunc(g.extends, func(o *op) bool { return j.prolonged[o] && pos(o.ret) <= p })
 }
 
 // lateExtend is the extend that made the overlap of a double grant, if one did: then

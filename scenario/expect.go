@@ -63,10 +63,10 @@ func (e Expect) unexpected(f checker.Finding) (Difference, bool) {
 		return Difference{}, false
 	case f.ID == checker.Unavailable:
 		return Difference{Availability, "fewer acquires than demanded"}, true
-	case e.Outcome == AnyOutcome || f.Contained || f.ID == checker.NoConclusion || f.ID == checker.Orphan || f.ID == checker.RefusedHolder:
-		return Difference{}, false
 	case f.ID == checker.Wedge:
 		return Difference{Availability, "the lock stayed held by nobody"}, true
+	case e.Outcome == AnyOutcome || f.Contained || f.ID == checker.NoConclusion || f.ID == checker.Orphan || f.ID == checker.RefusedHolder:
+		return Difference{}, false
 	}
 	return Difference{Safety, f.ID + " was found, and is not expected"}, true
 }
