@@ -55,6 +55,11 @@ func (g *grant) heldAt(p int64) bool {
 	})
 }
 
+// promisedUntil says whether a lease of g reached the position p.
+func (g *grant) promisedUntil(p int64) bool {
+	return slices.ContainsFunc(g.promise, func(s span) bool { return s.start <= p && p <= s.end })
+}
+
 func (g *grant) attach(o *op) {
 	switch o.call.Do {
 	case history.Extend:

@@ -82,11 +82,13 @@ type judge struct {
 	disbelieved bool
 	overtaken   map[int]bool  // grant index: another got its lock while it was promised
 	released    map[int]int64 // grant index: where another host's release hit it first
+	brushed     map[int]int64 // grant index: a release of another host that may have hit it
 	prolonged   map[*op]bool  // extends that hit the lock of another
 }
 
 func (j *judge) run(reports []OracleReport) {
 	j.found, j.more, j.released = map[string][]Finding{}, map[string]int{}, map[int]int64{}
+	j.brushed = map[int]int64{}
 	j.overtaken, j.prolonged = map[int]bool{}, map[*op]bool{}
 	for _, l := range j.r.locks {
 		j.foreign(l) // first: a foreign release explains a double grant

@@ -15,10 +15,16 @@ func (j *judge) foreign(l *lock) {
 					j.released[v.index] = pos(o.call)
 				}
 				j.addForeign(ForeignRelease, l, g, v, o)
+			} else if v := j.overtakenBy(c, g, o); v != nil && !g.promisedUntil(pos(o.call)) {
+				j.brushed[v.index] = pos(o.call)
 			}
 		}
 		for _, o := range g.extends {
-			if v := j.victim(c, g, o); v != nil {
+			v := j.victim(c, g, o)
+			if v == nil {
+				v = j.prolongedUnseen(l, c, g, o)
+			}
+			if v != nil {
 				j.prolonged[o] = true
 				j.addForeign(ForeignExtend, l, g, v, o)
 			}
@@ -31,21 +37,56 @@ func (j *judge) victim(c covers, g *grant, o *op) *grant {
 	if o.result() != history.OK {
 		return nil
 	}
-	ended := g.returned()
-	for _, s := range g.promise {
-		if s.end <= pos(o.call) {
-			ended = s.end
-		}
-	}
 	var v *grant
 	c.over(pos(o.call), pos(o.ret), func(s *span) bool {
 		// Where there are two masters, each has a lock of its own.
-		if other := j.r.grants[s.g]; other != g && other.returned() > ended && j.r.cause(g, other) != CauseSplit {
+		if other := j.r.grants[s.g]; other != g && other.returned() > g.returned() && j.r.cause(g, other) != CauseSplit {
 			v = other
 		}
 		return v == nil
 	})
 	return v
+}
+
+// overtakenBy is the grant whose host got the lock while the successful operation o
+// of g was under way, and held it when that returned. A release may have come before
+// it, and hit nobody.
+func (j *judge) overtakenBy(c covers, g *grant, o *op) *grant {
+	if o.result() != history.OK {
+		return nil
+	}
+	var v *grant
+	c.over(pos(o.ret), pos(o.ret), func(s *span) bool {
+		if other := j.r.grants[s.g]; other != g && other.returned() > pos(o.call) {
+			v = other
+		}
+		return v == nil
+	})
+	return v
+}
+
+// prolongedUnseen is the grant that the extend o of g must have hit though it was
+// called before the other host had the lock: had it come first, it would have
+// prolonged the lock of g past the moment at which the other got it. So it came when
+// g had none any more, whoever had it then. That holds where nothing was done by
+// which a server gives a lock away before its time.
+func (j *judge) prolongedUnseen(l *lock, c covers, g *grant, o *op) *grant {
+	if o.result() != history.OK {
+		return nil
+	}
+	for _, other := range l.after(pos(o.call)) {
+		released := len(g.releases) > 0 && pos(g.releases[0].call) < other.returned() // after its extend, it may be
+		if released || other.returned() >= pos(o.ret) || other.got() >= o.call.T+j.r.h.Header.TTL {
+			return nil
+		}
+		if other != g && j.r.cause(g, other) == "" {
+			if v := j.overtakenBy(c, g, o); v != nil {
+				return v
+			}
+			return other
+		}
+	}
+	return nil
 }
 
 func (j *judge) addForeign(id string, l *lock, g, v *grant, o *op) {

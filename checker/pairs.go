@@ -21,10 +21,8 @@ func (j *judge) doubleGrants(l *lock) {
 			ID: DoubleGrant, Cause: j.r.cause(g1, g2), Lock: l.name, Grants: ids(g1, g2),
 			Events: seqs(g1.ret(), g2.ret()), At: from.t, Lasted: to.t - from.t,
 		}
-		if at, ok := j.released[g1.index]; ok && at < g2.returned() {
-			f.Cause, f.Blame = CauseForeignRelease, "library"
-		} else if j.onForeignExtend(g1, from.pos) || j.onForeignExtend(g2, from.pos) {
-			f.Cause, f.Blame = CauseForeignExtend, "library"
+		if cause := j.foreignCause(g1, g2, from.pos, f.Cause); cause != "" {
+			f.Cause, f.Blame = cause, "library"
 		}
 		f.Words = j.tellDoubleGrant(g1, g2, f)
 		last = f.Kind()
@@ -36,6 +34,23 @@ func (j *judge) doubleGrants(l *lock) {
 		}
 	}
 	j.count(last, more)
+}
+
+// foreignCause is the cause of a double grant that begins at the position p where
+// a host that did not look whose lock it was has brought it about. One that may
+// have is named where no fault explains it.
+func (j *judge) foreignCause(g1, g2 *grant, p int64, known string) string {
+	released, hit := j.released[g1.index]
+	brushed, may := j.brushed[g1.index]
+	switch {
+	case hit && released < g2.returned():
+		return CauseForeignRelease
+	case j.onForeignExtend(g1, p) || j.onForeignExtend(g2, p):
+		return CauseForeignExtend
+	case may && brushed < g2.returned() && known == "":
+		return CauseForeignRelease
+	}
+	return ""
 }
 
 // onForeignExtend says whether what g was promised at the position p rests on an
