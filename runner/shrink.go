@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"lockchaos/checker"
 	"lockchaos/faults"
 	"lockchaos/locks"
 	"lockchaos/scenario"
@@ -22,14 +24,16 @@ type Shrinker struct {
 	// other draws or not at all: each is tried with Seeds seeds.
 	Seed   int64
 	Seeds  int
-	Kind   string // of the finding, with its cause where it has one: double-grant/state-loss
+	Kind   string // of the finding, with a cause or with any: double-grant/state-loss, double-grant
 	Budget int    // most runs
 	// Tried is told after each schedule that was tried how many runs there have
 	// been, and the smallest so far.
 	Tried func(runs int, best *scenario.Scenario)
 
-	runs int
-	best *scenario.Scenario
+	runs  int
+	best  *scenario.Scenario
+	last  Seed
+	vague bool // the run was inconclusive to begin with
 }
 
 // ErrNotThere is returned where the schedule does not give the finding at all.
@@ -37,9 +41,11 @@ var ErrNotThere = errors.New("the run does not give this finding")
 
 // Shrink returns the smallest scenario found, and how many runs it took.
 func (k *Shrinker) Shrink(s *scenario.Scenario) (*scenario.Scenario, int, error) {
+	k.vague = true
 	if !k.givesWith(s, k.Seed) {
 		return nil, k.runs, fmt.Errorf("%w: %s", ErrNotThere, k.Kind)
 	}
+	k.vague = k.last.Outcome == checker.Inconclusive
 	k.best = s
 	for {
 		size := weigh(k.best)
@@ -86,8 +92,14 @@ func (k *Shrinker) givesWith(s *scenario.Scenario, seed int64) bool {
 		return false
 	}
 	k.runs++
-	out := runSeed(k.Bubble, k.World, s, k.Guard, seed)
-	return slices.ContainsFunc(out.Findings, func(f SeedFinding) bool { return f.Kind == k.Kind })
+	k.last = runSeed(k.Bubble, k.World, s, k.Guard, seed)
+	if k.last.Outcome == checker.Inconclusive && !k.vague {
+		return false // what is left proves nothing
+	}
+	return slices.ContainsFunc(k.last.Findings, func(f SeedFinding) bool {
+		id, _, _ := strings.Cut(f.Kind, "/")
+		return k.Kind == f.Kind || k.Kind == id
+	})
 }
 
 // keep takes a smaller scenario if it still gives the finding.

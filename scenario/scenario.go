@@ -49,13 +49,14 @@ type Scenario struct {
 
 	// Needs is what a run must have done to prove anything; Demand is what the
 	// lock must have achieved to count as available. Where there are faults and
-	// no Needs, a grant after them, and an attempt during those that last.
+	// Needs asks nothing, a grant after them, and an attempt during those that last.
 	Needs  history.Phases `yaml:"needs,omitempty"`
 	Demand history.Phases `yaml:"demand,omitempty"`
 	// NeedsEach is what it must have done around each fault that took effect: where
-	// absent, a grant before and after it, and an acquire during those that last.
+	// it asks nothing, a grant before and after it, and an acquire during those that last.
 	NeedsEach history.Phases `yaml:"needs_each,omitempty"`
-	// Deadline ends a run that does not end by itself (30s): it proves nothing then, unless the lock is wedged.
+	// Deadline ends a run that does not end by itself (30s): it proves nothing then,
+	// unless the lock is wedged.
 	Deadline locks.Duration `yaml:"deadline,omitempty"`
 
 	// File and Source are where it was read from.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -287,6 +288,15 @@ func (s *Scenario) validateExpect() *problem {
 		}
 	}
 	return oneOf("control", s.Control, append(slices.Clone(outcomes), NoControl))
+}
+
+// CheckFinding says whether there is a finding of that name, with a cause or
+// without: double-grant, double-grant/state-loss.
+func CheckFinding(name string) error {
+	if p := validateFinding("finding", name); p != nil {
+		return errors.New(p.message)
+	}
+	return nil
 }
 
 func validateFinding(path, id string) *problem {

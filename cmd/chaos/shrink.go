@@ -39,9 +39,12 @@ func shrinkCommand() *cobra.Command {
 				return usage(fmt.Errorf("--seeds %d: expected 1 or more", seeds))
 			}
 			if kind == "" {
-				if kind, err = saved.finding(); err != nil {
-					return usage(err)
-				}
+				kind, err = saved.finding()
+			} else if err = scenario.CheckFinding(kind); err != nil {
+				err = fmt.Errorf("--finding: %w", err)
+			}
+			if err != nil {
+				return usage(err)
 			}
 			simulate(cmd.Context(), func(bubble func(func())) int {
 				k := &runner.Shrinker{Bubble: bubble, World: simWorld{}, Guard: saved.manifest.Guard,
@@ -64,13 +67,8 @@ func (s *savedRun) finding() (string, error) {
 		return "", err
 	}
 	if a.Verdict != nil {
-		if f := report.Story(a.Verdict); f != nil {
-			return f.Kind(), nil
-		}
-		for _, f := range a.Verdict.Findings {
-			if f.Contained {
-				return f.Kind(), nil
-			}
+		if i := a.Verdict.Told(); i >= 0 {
+			return a.Verdict.Findings[i].Kind(), nil
 		}
 	}
 	return "", fmt.Errorf("%s: there is no finding to shrink for; --finding names one", s.dir)
@@ -84,6 +82,10 @@ func (s *savedRun) shrink(k *runner.Shrinker, out io.Writer) error {
 	progress.Clear()
 	if err != nil {
 		return usage(err)
+	}
+	if small == s.scenario {
+		fmt.Fprintf(out, "%s: nothing that could be taken away was found in %d runs\n", k.Kind, runs)
+		return nil
 	}
 	e := scenario.Expect{Outcome: scenario.AnyOutcome, Findings: []string{k.Kind}}
 	small, err = small.Alone(k.Guard, e, fmt.Sprintf("shrunk for %s; chaos run FILE --on sim --seed %d", k.Kind, k.Seed))

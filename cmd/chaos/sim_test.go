@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -117,6 +118,34 @@ func TestShrink(t *testing.T) {
 	_, cmd, _ := strings.Cut(c.out.String(), "repeat: ./chaos ")
 	command(t, append(strings.Fields(cmd), "--results", t.TempDir())...).expect(t, results.ExitExpected, "stale-write")
 	command(t, "shrink", dirs[0], "--finding", "wedge").expect(t, results.ExitUsage, "does not give this finding: wedge")
+	command(t, "shrink", dirs[0], "--finding", "theft").expect(t, results.ExitUsage, `--finding: "theft", expected one of double-grant, `)
+	command(t, "shrink", dirs[0], "--finding", "stale-write", "--runs", "1").expect(t, results.ExitExpected, "nothing that could be taken away was found in 1 runs")
+	if b, err := os.ReadFile(filepath.Join(dirs[0], shrunkFile)); err != nil || !strings.Contains(string(b), "shrunk for stale-write") {
+		t.Errorf("what was found before is gone: %v, %s", err, b)
+	}
+}
+
+// What the report tells of a safe run can be shrunk, too, and what is left proves it.
+// A finding without its cause stands for every cause, as in a scenario.
+func TestShrinkKinds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ flags, kind string }{
+		"single-set-then-expire/crash-between": {"", "wedge"},
+		"single/crash-no-persistence":          {"--finding double-grant", "double-grant"},
+	} {
+		root := t.TempDir()
+		command(t, "run", "--on", "sim", name, "--guard", "none", "--results", root).expect(t, results.ExitExpected)
+		dirs, err := results.Runs(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := dirs[slices.IndexFunc(dirs, func(d string) bool { return strings.HasSuffix(d, "/none/t1") })]
+		s := command(t, append([]string{"shrink", dir, "--runs", "200", "--seeds", "2"}, strings.Fields(c.flags)...)...)
+		s.expect(t, results.ExitExpected, c.kind+": ")
+		if _, cmd, found := strings.Cut(s.out.String(), "repeat: ./chaos "); found {
+			command(t, append(strings.Fields(cmd), "--results", t.TempDir())...).expect(t, results.ExitExpected, "all as expected")
+		}
+	}
 }
 
 // What a scenario must never give makes a sweep unexpected, and it says so.
