@@ -2,7 +2,9 @@ package local
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -46,7 +48,10 @@ func baseDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("lockchao
 
 // makeBase makes the base directory, or refuses one that another user could have laid there.
 func makeBase(base string) error {
-	if err := os.MkdirAll(base, 0o700); err != nil {
+	switch err := os.Mkdir(base, 0o700); {
+	case errors.Is(err, fs.ErrNotExist): // to make it would hide a slip
+		return &SettingError{fmt.Errorf("cannot make the work directory %s: there is no %s (set TMPDIR to a directory that can be written)", base, filepath.Dir(base))}
+	case err != nil && !errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("cannot make the work directory %s: %w (set TMPDIR to a directory that can be written)", base, err)
 	}
 	fi, err := os.Lstat(base)

@@ -64,6 +64,9 @@ func run(args []string) int {
 // was asked of a server just then, say, was killed.
 func cutShort(ctx context.Context, err error) error {
 	var e *exit
+	if errors.Is(err, errInterrupted) {
+		return err
+	}
 	if cause := context.Cause(ctx); errors.Is(cause, errInterrupted) && errors.As(err, &e) && e.code == results.ExitHarness {
 		return fmt.Errorf("%w: %w", cause, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,10 +94,16 @@ func open(dir string) (*savedRun, error) {
 	}
 	var err error
 	s.scenario, err = scenario.Load(filepath.Join(dir, results.ScenarioFile))
-	if err == nil && s.manifest.Control {
+	switch {
+	case err != nil:
+		return nil, err
+	case !slices.Contains(s.scenario.Guards, s.manifest.Guard):
+		return nil, fmt.Errorf("%s: the guard is %q, and its scenario has %s",
+			filepath.Join(dir, results.ManifestFile), s.manifest.Guard, strings.Join(s.scenario.Guards, ", "))
+	case s.manifest.Control:
 		s.scenario = s.scenario.WithoutFaults()
 	}
-	return s, err
+	return s, nil
 }
 
 // again runs it again and compares.

@@ -66,6 +66,7 @@ func TestNoRedis(t *testing.T) {
 func TestWrongSettings(t *testing.T) {
 	t.Parallel()
 	for setting, says := range map[string]string{
+		"TMPDIR=/no/such":                    "there is no /no/such",
 		"LOCKCHAOS_CLOCKS=sundial":           `LOCKCHAOS_CLOCKS is "sundial", expected libfaketime, ttl-shift or nothing`,
 		"LOCKCHAOS_REDIS_SERVER=/no/such":    `LOCKCHAOS_REDIS_SERVER is set to "/no/such"`,
 		"LOCKCHAOS_POSTGRES_BIN=/no/such/pg": `LOCKCHAOS_POSTGRES_BIN is set to "/no/such/pg"`,

@@ -76,6 +76,13 @@ func TestSweepAndReplay(t *testing.T) {
 	}
 	write(t, path, strings.Replace(string(b), `"host":"w1"`, `"host":"w2"`, 1))
 	command(t, "replay", dirs[0]).expect(t, results.ExitHarness, "the history differs from line", "not identical")
+
+	path = filepath.Join(dirs[0], results.ManifestFile)
+	if b, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, strings.Replace(string(b), `"guard": "version"`, `"guard": "moat"`, 1))
+	command(t, "replay", dirs[0]).expect(t, results.ExitUsage, results.ManifestFile, `the guard is "moat"`)
 }
 
 func TestReplayOnServers(t *testing.T) {
