@@ -64,11 +64,11 @@ func (j *judge) doubtActivity() {
 	}
 	p, n := j.r.phases(), j.r.h.Header.Needs
 	for _, x := range []struct {
-		name      string
-		got, want history.Ops
-	}{{"before", p.Before, n.Before}, {"during", p.During, n.During}, {"after", p.After, n.After}} {
+		name, were string
+		got, want  history.Ops
+	}{{"before", "answered", p.Before, n.Before}, {"during", "under way", p.During, n.During}, {"after", "answered", p.After, n.After}} {
 		if x.got.Attempts < x.want.Attempts {
-			j.doubt(nil, "too few acquires in phase %s: %d were answered, the scenario needs %d", x.name, x.got.Attempts, x.want.Attempts)
+			j.doubt(nil, "too few acquires in phase %s: %d were %s, the scenario needs %d", x.name, x.got.Attempts, x.were, x.want.Attempts)
 		}
 		if x.got.Grants < x.want.Grants && !(x.name == "after" && j.wedged()) {
 			j.doubt(nil, "too few grants in phase %s: %d, the scenario needs %d", x.name, x.got.Grants, x.want.Grants)

@@ -117,24 +117,35 @@ func (r *record) period() (from, to int64, ok bool) {
 	return from, to, ok
 }
 
-// phases counts the acquires by where their answers lie.
+// phases counts the acquires: before and after by their answers, during by what was
+// under way. One that waited for the end of the last fault is both during and after:
+// whether its answer is seen just before or just after that end is chance.
 func (r *record) phases() history.Phases {
 	var p history.Phases
 	from, to, faulty := r.period()
 	for _, o := range r.ops {
-		if o.call.Do != history.Acquire || o.ret == nil {
+		if o.call.Do != history.Acquire {
 			continue
 		}
-		in := &p.Before
+		if faulty && pos(o.call) <= to && (o.ret == nil || pos(o.ret) > from) {
+			p.During.Attempts++
+		}
+		if o.ret == nil {
+			continue
+		}
+		granted := 0
+		if o.result() == history.OK {
+			granted = 1
+		}
 		switch at := pos(o.ret); {
 		case faulty && at > to:
-			in = &p.After
+			p.After.Attempts++
+			p.After.Grants += granted
 		case faulty && at > from:
-			in = &p.During
-		}
-		in.Attempts++
-		if o.result() == history.OK {
-			in.Grants++
+			p.During.Grants += granted
+		default:
+			p.Before.Attempts++
+			p.Before.Grants += granted
 		}
 	}
 	return p

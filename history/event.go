@@ -169,7 +169,7 @@ type Phases struct {
 
 // Ops counts acquires: all that were answered, and those that were granted.
 type Ops struct {
-	// Attempts were answered, Grants were granted.
+	// Attempts were answered, or under way where it is about the time of a fault; Grants were granted.
 	Attempts int `json:"attempts,omitempty" yaml:"attempts"`
 	Grants   int `json:"grants,omitempty" yaml:"grants"`
 }
