@@ -129,6 +129,9 @@ func (j *judge) tellOverwrite(above, e *entry, missing int) string {
 		undone = ": the counter had been changed behind their backs"
 	case lost > 0:
 		undone = fmt.Sprintf(": %s undone", count(int(lost), "increment"))
+		if int(lost) > missing {
+			undone += ", some of them made up for by one that came too high"
+		}
 	}
 	undone += inAll(missing)
 	if g2 := j.r.superseded(e.effect()); g2 != nil {

@@ -120,7 +120,7 @@ var explanations = []explained{
 		kind: "unavailable", blame: []string{"lock service"},
 		means:    "Fewer acquires were answered or granted in a phase (before, during, after the faults) than the scenario demands.",
 		scenario: "single/read-only", guard: "none",
-		real: "phase during: 0 grants of 23 attempts, the scenario demands 5 grants",
+		real: "phase during: 1 grant of 26 attempts, the scenario demands 5 grants",
 	},
 	{
 		kind: "inconclusive", blame: []string{"harness"},
