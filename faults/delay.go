@@ -68,7 +68,10 @@ func (f *delayed) Start(ctx context.Context) (string, error) {
 func (f *delayed) late(ctx context.Context, i int, least time.Duration) error {
 	name, end := f.names[i], time.Now().Add(answer)
 	for {
-		want := max(least, f.actor.latency(name))
+		want := least
+		if !f.optional { // of which no proof is asked
+			want = max(least, f.actor.latency(name))
+		}
 		before := f.actor.others(stirred, name)
 		pctx, cancel := context.WithTimeout(ctx, answer+4*(f.latency+f.jitter))
 		rtt, err := f.links.links[i].Probe(pctx)

@@ -17,14 +17,14 @@ type links struct {
 	actor *actor
 	names []string // "w1>n3"
 	links []cluster.Link
-	// unexcused: an end that is not seen may be told as it is.
-	unexcused bool
+	// optional: an end that is not seen is no error, and is told as it is.
+	optional bool
 	// before are the counts at mark.
 	before []cluster.Counts
 }
 
 func newLinks(c Controls, s Spec, id string) *links {
-	l := &links{id: id, actor: s.actor, unexcused: s.Optional}
+	l := &links{id: id, actor: s.actor, optional: s.Optional}
 	for _, h := range s.Hosts {
 		for _, n := range s.Nodes {
 			if h == n { // both may be lists of nodes
@@ -175,7 +175,7 @@ func (l *links) answer(ctx context.Context, i int) (rtt time.Duration, by string
 
 // hides says for which other fault a link carries no PING, if there is one.
 func (l *links) hides(i int) string {
-	if l.unexcused {
+	if l.optional {
 		return nobody
 	}
 	_, node, _ := strings.Cut(l.names[i], ">")
