@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockchaos/cluster"
+	"lockchaos/internal/concurrent"
 	"lockchaos/locks"
 )
 
@@ -86,6 +87,7 @@ func (f *delayed) late(ctx context.Context, i int, least time.Duration) error {
 		if alone || time.Now().After(end) {
 			return fmt.Errorf("link %s answered a PING in %s, expected %s or more", name, rtt, want)
 		}
+		_ = concurrent.Sleep(ctx, settle) // its end is that of the next probe, too
 	}
 }
 
