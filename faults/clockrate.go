@@ -11,9 +11,10 @@ var clockRate = Kind{
 	Nodes: true, Clock: true, Data: true, Heals: true, Takes: []string{"rate"},
 	check: checkRate,
 	// Up to a tenth off, which is more than clocks are, and ten times what redsync allows for.
-	draw: func(d *drawer, s *Spec) { s.Rate = []float64{0.9, 0.95, 0.98, 1.02, 1.05, 1.1}[d.rng.IntN(6)] },
-	Acts: "its clock",
-	make: func(c Controls, s Spec, _ string) Fault { return &offClock{c, s.Nodes, s.Rate} },
+	draw:  func(d *drawer, s *Spec) { s.Rate = []float64{0.9, 0.95, 0.98, 1.02, 1.05, 1.1}[d.rng.IntN(6)] },
+	Acts:  "its clock",
+	holds: []aspect{clockSpeed},
+	make:  func(c Controls, s Spec, _ string) Fault { return &offClock{c, s.Nodes, s.Rate} },
 }
 
 // What a clock's rate may be. A deviation must show in a second or so.

@@ -5,8 +5,9 @@ import "context"
 var crashNode = Kind{
 	Name: "crash-node", About: "kills a lock server with SIGKILL; at its end the server is started again",
 	Nodes: true, Heals: true,
-	Acts: "its process",
-	make: func(c Controls, s Spec, _ string) Fault { return &crashedNode{c, s.Nodes} },
+	Acts:  "its process",
+	holds: anew,
+	make:  func(c Controls, s Spec, _ string) Fault { return &crashedNode{c, s.Nodes} },
 }
 
 type crashedNode struct {

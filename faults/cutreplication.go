@@ -11,14 +11,18 @@ import (
 var cutReplication = Kind{
 	Name: "cut-replication", About: "cuts replicas off from their master, but from nobody else; their links seem up",
 	Nodes: true, Heals: true, Failovers: true,
-	Acts: "its replicas",
-	make: func(c Controls, s Spec, id string) Fault { return &replicationCut{c: c, id: id, nodes: s.Nodes} },
+	Acts:  "its replicas",
+	holds: []aspect{replicating},
+	make: func(c Controls, s Spec, id string) Fault {
+		return &replicationCut{c: c, id: id, nodes: s.Nodes, actor: s.actor}
+	},
 }
 
 type replicationCut struct {
 	c     Controls
 	id    string
 	nodes []string
+	actor *actor
 	links *links // from the replicas to the master of the start
 }
 
@@ -42,7 +46,7 @@ func (f *replicationCut) Start(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	f.links = newLinks(f.c, Spec{Hosts: f.nodes, Nodes: []string{master}}, f.id)
+	f.links = newLinks(f.c, Spec{Hosts: f.nodes, Nodes: []string{master}, actor: f.actor}, f.id)
 	if err := f.links.apply(ctx, cluster.Rule{Drop: true, Direction: cluster.Both}); err != nil {
 		return "", err
 	}
@@ -99,5 +103,8 @@ func (f *replicationCut) Heal(ctx context.Context) (string, error) {
 	if err := f.links.lift(ctx); err != nil {
 		return "", err
 	}
-	return each(f.nodes, func(n string) (string, error) { return g.followed(ctx, n) })
+	return each(f.nodes, func(n string) (string, error) {
+		proof, err := g.followed(ctx, n)
+		return f.actor.excuse(n, proof, err)
+	})
 }

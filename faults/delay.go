@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockchaos/cluster"
+	"lockchaos/internal/concurrent"
 	"lockchaos/locks"
 )
 
@@ -43,6 +44,7 @@ type delayed struct {
 }
 
 func (f *delayed) Start(ctx context.Context) (string, error) {
+	f.actor.add(stirred, 0, f.names...)
 	err := f.all(func(l cluster.Link) error { return l.Delay(ctx, f.id, f.latency, f.jitter) })
 	if err != nil {
 		return "", err
@@ -52,25 +54,48 @@ func (f *delayed) Start(ctx context.Context) (string, error) {
 	if least <= 0 {
 		return "", fmt.Errorf("a latency of %s with a jitter of %s cannot be told from none", f.latency, f.jitter)
 	}
-	for i, link := range f.links.links {
-		pctx, cancel := context.WithTimeout(ctx, answer+4*(f.latency+f.jitter))
-		rtt, err := link.Probe(pctx)
-		cancel()
-		if err != nil {
-			return "", fmt.Errorf("link %s: %w: %w", f.names[i], errUnanswered, err)
-		}
-		if rtt < least {
-			return "", fmt.Errorf("link %s answered a PING in %s, expected %s or more", f.names[i], rtt, least)
+	f.actor.add(lateness, least, f.names...)
+	for i := range f.links.links {
+		if err := f.late(ctx, i, least); err != nil {
+			return "", err
 		}
 	}
 	return fmt.Sprintf("PING took at least %s on %d link(s)", least, len(f.links.links)), nil
 }
 
+// late sees that a PING of a link takes what all delays add to it together. What waits
+// in a link may be let go when another delay of it starts or ends: then the PING has
+// shown nothing, and there is another, for a while.
+func (f *delayed) late(ctx context.Context, i int, least time.Duration) error {
+	name, end := f.names[i], time.Now().Add(answer)
+	for {
+		want := least
+		if !f.optional { // of which no proof is asked
+			want = max(least, f.actor.latency(name))
+		}
+		before := f.actor.others(stirred, name)
+		pctx, cancel := context.WithTimeout(ctx, answer+4*(f.latency+f.jitter))
+		rtt, err := f.links.links[i].Probe(pctx)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("link %s: %w: %w", name, errUnanswered, err)
+		}
+		if rtt >= want {
+			return nil
+		}
+		alone := before == nobody && f.actor.others(stirred, name) == nobody
+		if alone || time.Now().After(end) {
+			return fmt.Errorf("link %s answered a PING in %s, expected %s or more", name, rtt, want)
+		}
+		_ = concurrent.Sleep(ctx, settle) // its end is that of the next probe, too
+	}
+}
+
 func (f *delayed) Heal(ctx context.Context) (string, error) {
+	f.actor.drop(lateness)
 	err := f.all(func(l cluster.Link) error { return l.Undelay(ctx, f.id) })
 	if err != nil {
 		return "", err
 	}
-	rtt, err := f.answers(ctx)
-	return fmt.Sprintf("PING answered in %s", rtt), err
+	return f.answers(ctx, "PING answered in")
 }

@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +36,26 @@ func TestFaultsPage(t *testing.T) {
 	}
 	for name := range sections {
 		t.Errorf("%s is no kind of fault", name)
+	}
+}
+
+// It says, too, which faults exclude each other at one target.
+func TestFaultsPageOnOverlaps(t *testing.T) {
+	page, err := os.ReadFile("../docs/faults.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := (&failedOver{spec: Spec{How: howKill}}).holds()
+	for _, what := range []aspect{process, writable, memory, clockSpeed, speed, mastership, replicating} {
+		var names []string
+		for _, k := range Kinds() {
+			if slices.Contains(k.holds, what) || k.Name == failover.Name && slices.Contains(killed, what) {
+				names = append(names, k.Name)
+			}
+		}
+		if row := fmt.Sprintf("\n| %s | %s |\n", what, strings.Join(names, ", ")); !strings.Contains(string(page), row) {
+			t.Errorf("it has no row %q", row)
+		}
 	}
 }
 

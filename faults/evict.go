@@ -5,8 +5,9 @@ import "context"
 var evict = Kind{
 	Name: "evict", About: "fills the memory of a lock server until its keys are evicted, least recently used first",
 	Nodes: true, Data: true, Heals: true,
-	Acts: "the settings of its memory, and all its keys",
-	make: func(c Controls, s Spec, _ string) Fault { return &evicted{c, s.Nodes} },
+	Acts:  "the settings of its memory, and all its keys",
+	holds: []aspect{memory},
+	make:  func(c Controls, s Spec, _ string) Fault { return &evicted{c, s.Nodes} },
 }
 
 type evicted struct {

@@ -51,9 +51,17 @@ func (f *failedOver) Start(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if f.old, err = g.Master(ctx); err != nil {
+	old, err := g.Master(ctx)
+	if err != nil {
 		return "", err
 	}
+	if err := f.spec.actor.take(f.holds(), old); err != nil {
+		return "", err
+	}
+	if f.spec.How != howKill {
+		defer f.spec.actor.drop(process)
+	}
+	f.old = old
 	how, err := f.cause(ctx)
 	if err != nil {
 		return "", err
@@ -63,6 +71,15 @@ func (f *failedOver) Start(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return how + "; " + proof, nil
+}
+
+// holds are what the fault takes of the old master. Whatever the way, nobody else may
+// stop it until there is a new one: that would be a failover, too.
+func (f *failedOver) holds() []aspect {
+	if f.spec.How == howKill {
+		return append([]aspect{mastership}, anew...)
+	}
+	return []aspect{mastership, process}
 }
 
 // orderLimit is after which time an operator gives the order again: a Sentinel
@@ -109,7 +126,7 @@ func (f *failedOver) cause(ctx context.Context) (string, error) {
 		})
 		return sentinel + " did SENTINEL FAILOVER", err
 	}
-	f.cut = newWays(f.c, f.id, f.sides())
+	f.cut = newWays(f.c, f.spec, f.id, f.sides())
 	if err := f.cut.apply(ctx, cluster.Rule{Drop: true, Direction: cluster.Both}); err != nil {
 		return "", err
 	}
@@ -156,6 +173,7 @@ func (f *failedOver) Heal(ctx context.Context) (string, error) {
 		}
 	}
 	proof, err := g.followed(ctx, f.old)
+	proof, err = f.spec.actor.excuse(f.old, proof, err)
 	return fmt.Sprintf("%s: %s; %s", f.old, f.back, proof), err
 }
 

@@ -49,6 +49,8 @@ type Spec struct {
 	// For; and Most after its start at the latest (10s).
 	// members are all that the run has, where it has been filled in: see Fill.
 	members members
+	// actor is the fault among the others of a schedule, which sets it.
+	actor *actor
 
 	From  Trigger        `yaml:"from"`
 	Until Trigger        `yaml:"until,omitempty"`
@@ -113,6 +115,8 @@ type Kind struct {
 	// Acts is what of a server it acts on, beyond keys: absent where a server that the
 	// run has not started can have it, too.
 	Acts string
+	// holds are the aspects of its targets that nobody else may change until it is over.
+	holds []aspect
 	// Takes are the keys of a Spec that only some kinds take, and this one does.
 	Takes []string
 

@@ -49,7 +49,11 @@ func (f *held) Start(ctx context.Context) (string, error) {
 func (f *held) Prove(context.Context) (string, error) {
 	n := f.since()
 	if n.HeldBytes == 0 {
-		return "", fmt.Errorf("%w: no message came by", errIdle)
+		awaited := "message"
+		if len(f.rule.Commands) > 0 {
+			awaited = strings.Join(f.rule.Commands, " or ")
+		}
+		return "", fmt.Errorf("%w: no %s came by", errIdle, awaited)
 	}
 	return fmt.Sprintf("%d bytes held back, %d command(s) matched", n.HeldBytes, n.HeldCommands), nil
 }
@@ -58,6 +62,5 @@ func (f *held) Heal(ctx context.Context) (string, error) {
 	if err := f.lift(ctx); err != nil {
 		return "", err
 	}
-	rtt, err := f.answers(ctx)
-	return fmt.Sprintf("all delivered; PING answered in %s", rtt), err
+	return f.answers(ctx, "all delivered; PING answered in")
 }

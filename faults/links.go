@@ -3,6 +3,8 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,14 +14,17 @@ import (
 // links are what the faults of links act on: every given host with every given node.
 type links struct {
 	id    string
+	actor *actor
 	names []string // "w1>n3"
 	links []cluster.Link
+	// optional: an end that is not seen is no error, and is told as it is.
+	optional bool
 	// before are the counts at mark.
 	before []cluster.Counts
 }
 
 func newLinks(c Controls, s Spec, id string) *links {
-	l := &links{id: id}
+	l := &links{id: id, actor: s.actor, optional: s.Optional}
 	for _, h := range s.Hosts {
 		for _, n := range s.Nodes {
 			if h == n { // both may be lists of nodes
@@ -33,8 +38,8 @@ func newLinks(c Controls, s Spec, id string) *links {
 }
 
 // newWays are single links, by their two ends.
-func newWays(c Controls, id string, ways [][2]string) *links {
-	l := &links{id: id}
+func newWays(c Controls, s Spec, id string, ways [][2]string) *links {
+	l := &links{id: id, actor: s.actor}
 	for _, w := range ways {
 		l.names = append(l.names, w[0]+">"+w[1])
 		l.links = append(l.links, c.Link(w[0], w[1]))
@@ -55,6 +60,9 @@ func (l *links) all(do func(cluster.Link) error) error {
 
 func (l *links) apply(ctx context.Context, r cluster.Rule) error {
 	l.mark()
+	if len(r.Commands) == 0 {
+		l.actor.add(cut, 0, l.names...)
+	}
 	return l.all(func(link cluster.Link) error { return link.Apply(ctx, l.id, r) })
 }
 
@@ -67,7 +75,11 @@ func (l *links) mark() {
 }
 
 func (l *links) lift(ctx context.Context) error {
-	return l.all(func(link cluster.Link) error { return link.Lift(ctx, l.id) })
+	err := l.all(func(link cluster.Link) error { return link.Lift(ctx, l.id) })
+	if err == nil {
+		l.actor.drop(cut)
+	}
+	return err
 }
 
 // since sums up what the links carried since mark.
@@ -116,17 +128,62 @@ func (l *links) silent(ctx context.Context) (string, error) {
 	return fmt.Sprintf("no answer to a PING within %s on %d link(s)", silence, len(l.links)), nil
 }
 
-// answers sees that each link answers a PING, and returns the slowest round trip.
-func (l *links) answers(ctx context.Context) (time.Duration, error) {
+// answers sees that each link answers a PING: words, and the slowest round trip. Where
+// another fault keeps links from it, that is said in place of their answers.
+func (l *links) answers(ctx context.Context, words string) (string, error) {
 	var slowest time.Duration
-	for i, link := range l.links {
-		ctx, cancel := context.WithTimeout(ctx, answer)
-		d, err := link.Probe(ctx)
-		cancel()
-		if err != nil {
-			return 0, fmt.Errorf("link %s: %w: %w", l.names[i], errUnanswered, err)
+	var hidden []string
+	for i := range l.links {
+		d, by, err := l.answer(ctx, i)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("link %s: %w: %w", l.names[i], errUnanswered, err)
+		case by == nobody:
+			slowest = max(slowest, d)
+		case !slices.Contains(hidden, by):
+			hidden = append(hidden, by)
 		}
-		slowest = max(slowest, d)
 	}
-	return slowest, nil
+	if slowest == 0 && len(hidden) > 0 {
+		return lifted + strings.Join(hidden, "; "), nil
+	}
+	return strings.Join(append([]string{fmt.Sprintf("%s %s", words, slowest)}, hidden...), "; "), nil
+}
+
+// answer returns the round trip of a PING, or who keeps the link from carrying it. Who
+// did when it was sent may be gone by now: then there is another.
+func (l *links) answer(ctx context.Context, i int) (rtt time.Duration, by string, err error) {
+	for {
+		before, limit := l.hides(i), answer
+		if before != nobody {
+			limit = silence
+		}
+		pctx, cancel := context.WithTimeout(ctx, limit)
+		rtt, err = l.links[i].Probe(pctx)
+		cancel()
+		if err == nil {
+			return rtt, nobody, nil
+		}
+		if by = l.hides(i); by != nobody {
+			return 0, by, nil
+		}
+		if before == nobody {
+			return 0, nobody, err
+		}
+	}
+}
+
+// hides says for which other fault a link carries no PING, if there is one.
+func (l *links) hides(i int) string {
+	if l.optional {
+		return nobody
+	}
+	_, node, _ := strings.Cut(l.names[i], ">")
+	if by := l.actor.others(down, node); by != nobody {
+		return stillActs(by, node)
+	}
+	if by := l.actor.others(cut, l.names[i]); by != nobody {
+		return stillActs(by, l.names[i])
+	}
+	return nobody
 }

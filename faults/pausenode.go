@@ -5,8 +5,9 @@ import "context"
 var pauseNode = Kind{
 	Name: "pause-node", About: "stops a lock server with SIGSTOP: connections stay open, nobody answers",
 	Nodes: true, Heals: true,
-	Acts: "its process",
-	make: func(c Controls, s Spec, _ string) Fault { return &pausedNode{c, s.Nodes} },
+	Acts:  "its process",
+	holds: stopped,
+	make:  func(c Controls, s Spec, _ string) Fault { return &pausedNode{c, s.Nodes} },
 }
 
 type pausedNode struct {

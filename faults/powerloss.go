@@ -11,8 +11,9 @@ import (
 var powerLoss = Kind{
 	Name: "power-loss", About: "takes the power from a lock server at its end: what was written since its start and not synced is lost",
 	Nodes: true, Data: true, Heals: true, check: checkPower, draw: drawPower,
-	Acts: "its process and its files",
-	make: func(c Controls, s Spec, _ string) Fault { return &lostPower{c, s.Nodes} },
+	Acts:  "its process and its files",
+	holds: []aspect{process, memory, writable},
+	make:  func(c Controls, s Spec, _ string) Fault { return &lostPower{c, s.Nodes, s.actor} },
 }
 
 // unsynced is how long a server that syncs once a second surely does not, from
@@ -42,6 +43,7 @@ func drawPower(d *drawer, s *Spec) {
 type lostPower struct {
 	c     Controls
 	nodes []string
+	actor *actor
 }
 
 func (f *lostPower) Start(ctx context.Context) (string, error) {
@@ -51,6 +53,7 @@ func (f *lostPower) Start(ctx context.Context) (string, error) {
 
 // Prove cuts the power.
 func (f *lostPower) Prove(ctx context.Context) (string, error) {
+	f.actor.add(down, 0, f.nodes...)
 	return each(f.nodes, func(n string) (string, error) { return f.c.CutPower(ctx, n) })
 }
 

@@ -13,7 +13,9 @@ var readOnly = Kind{
 	Name: "read-only", About: "makes a lock server refuse writes with READONLY, as a master does that was demoted",
 	Nodes: true, Data: true, Heals: true,
 	Acts: "its role",
-	make: func(c Controls, s Spec, _ string) Fault { return &demoted{c, s.Nodes} },
+	// A replica heeds no bound of its memory, and takes no filling.
+	holds: []aspect{writable, memory},
+	make:  func(c Controls, s Spec, _ string) Fault { return &demoted{c, s.Nodes} },
 }
 
 // A replica keeps its keys until a master sends others. At this address none

@@ -8,7 +8,8 @@ import (
 var restartNode = Kind{
 	Name: "restart-node", About: "kills a lock server with SIGKILL and starts it again, at once or after the time down",
 	Nodes: true, Takes: []string{"down"}, check: checkDown,
-	Acts: "its process",
+	Acts:  "its process",
+	holds: anew,
 	make: func(c Controls, s Spec, _ string) Fault {
 		if s.Down > 0 { // the schedule starts it again, as the run goes on meanwhile
 			return &crashedNode{c, s.Nodes}

@@ -45,6 +45,7 @@ type planned struct {
 	id    string
 	spec  Spec
 	fault Fault
+	holds []aspect
 
 	// deed is held for one deed at a time. It is no mutex: a deed takes time, and in
 	// the simulation time stands still while somebody waits for a mutex.
@@ -74,6 +75,7 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 	if p, ok := c.(cluster.Pacer); ok {
 		s.pace = p.Pace
 	}
+	all := &acts{}
 	for i, spec := range specs {
 		kind, ok := Find(spec.Kind)
 		if !ok {
@@ -83,8 +85,9 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 			spec.For = spec.Down // its end is the start of the server
 		}
 		id := fmt.Sprintf("f%d", i+1)
+		spec.actor = &actor{fmt.Sprintf("%s (%s)", id, spec.Kind), all}
 		s.faults = append(s.faults, &planned{
-			id: id, spec: spec, fault: kind.make(c, spec, id), deed: make(chan struct{}, 1),
+			id: id, spec: spec, fault: kind.make(c, spec, id), holds: kind.holds, deed: make(chan struct{}, 1),
 			started: make(chan struct{}), over: make(chan struct{}),
 		})
 	}
@@ -306,12 +309,20 @@ func (s *Schedule) start(f *planned) {
 	if f.state != waiting {
 		return
 	}
+	if err := f.spec.actor.take(f.holds, f.targets()...); err != nil {
+		s.refuse(f, err)
+		return
+	}
 	s.log.Add(f.step(history.FaultStart, ""))
 	ctx, cancel := context.WithTimeout(s.ctx, deedLimit)
 	defer cancel()
 	proof, err := f.fault.Start(ctx)
 	_, later := f.fault.(Prover)
+	var busy *busyError
 	switch {
+	case errors.As(err, &busy):
+		s.refuse(f, err)
+		return
 	case err != nil:
 		s.log.Add(f.unproved(err))
 	case proof != "":
@@ -327,9 +338,24 @@ func (s *Schedule) start(f *planned) {
 	f.state = active
 	close(f.started)
 	if _, heals := f.fault.(Healer); !heals {
-		f.state = finished
-		close(f.over)
+		f.finish()
 	}
+}
+
+// refuse ends a fault that would undo another: nothing of it has been done.
+func (s *Schedule) refuse(f *planned, err error) {
+	step := history.FaultError
+	if f.spec.Optional {
+		step = history.FaultIdle
+	}
+	s.log.Add(f.step(step, line(err)))
+	f.finish()
+}
+
+func (f *planned) finish() {
+	f.spec.actor.over()
+	f.state = finished
+	close(f.over)
 }
 
 // heal ends the fault, once. missed: its end did not come, and time is up.
@@ -362,8 +388,7 @@ func (s *Schedule) heal(f *planned, missed bool) {
 	} else {
 		s.log.Add(f.step(history.FaultHealed, proof))
 	}
-	f.state = finished
-	close(f.over)
+	f.finish()
 }
 
 // Over is true when nothing is left to start or to heal.

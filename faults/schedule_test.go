@@ -113,6 +113,9 @@ faults: [{fault: kill-host, hosts: [w1], from: before w2 writes}]`,
 	{"a hold by which no message came is not proved",
 		`faults: [{fault: hold, hosts: [w1], nodes: [n1], from: after w1 read, until: after w1 wrote}]`,
 		[]string{"w1: read 1ms wrote"}},
+	{"a hold of commands of which none came by names them",
+		`faults: [{fault: hold, hosts: [w1], nodes: [n1], direction: requests, commands: [evalsha, EVAL], from: after w1 read, until: after w1 wrote}]`,
+		[]string{"w1: read 1ms wrote"}},
 	{"a reset of links, and then once more with nothing left",
 		`faults:
   - {fault: reset, hosts: [w1], nodes: [n1, n2], from: after w1 read}

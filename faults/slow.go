@@ -11,8 +11,9 @@ import (
 var slow = Kind{
 	Name: "slow", About: "makes a lock server answer slowly, one command after the other",
 	Nodes: true, Data: true, Heals: true, Takes: []string{"latency"}, check: checkSlow, draw: drawSlow,
-	Acts: "its process",
-	make: func(c Controls, s Spec, _ string) Fault { return &slowed{c, s.Nodes, s.Latency.D()} },
+	Acts:  "its process",
+	holds: []aspect{speed},
+	make:  func(c Controls, s Spec, _ string) Fault { return &slowed{c, s.Nodes, s.Latency.D(), s.actor} },
 }
 
 // Slower than this, the proof would take too long; faster, a busy machine is as slow.
@@ -42,6 +43,7 @@ type slowed struct {
 	c       Controls
 	nodes   []string
 	latency time.Duration
+	actor   *actor
 }
 
 func (f *slowed) Start(ctx context.Context) (string, error) {
@@ -49,5 +51,8 @@ func (f *slowed) Start(ctx context.Context) (string, error) {
 }
 
 func (f *slowed) Heal(ctx context.Context) (string, error) {
-	return each(f.nodes, func(n string) (string, error) { return f.c.HurryNode(ctx, n) })
+	return each(f.nodes, func(n string) (string, error) {
+		proof, err := f.c.HurryNode(ctx, n)
+		return f.actor.excuse(n, proof, err)
+	})
 }

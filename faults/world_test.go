@@ -158,7 +158,7 @@ func (w *world) link(host, node string) *link {
 	defer w.mu.Unlock()
 	name := host + ">" + node
 	if w.links[name] == nil {
-		w.links[name] = &link{w: w, name: name, rules: map[string]cluster.Rule{}, conns: 1}
+		w.links[name] = &link{w: w, name: name, rules: map[string]cluster.Rule{}, delays: map[string]time.Duration{}, conns: 1}
 	}
 	return w.links[name]
 }
@@ -179,13 +179,13 @@ func (w *world) send(host string) {
 }
 
 type link struct {
-	w       *world
-	name    string
-	mu      sync.Mutex
-	rules   map[string]cluster.Rule
-	latency time.Duration
-	conns   int
-	counts  cluster.Counts
+	w      *world
+	name   string
+	mu     sync.Mutex
+	rules  map[string]cluster.Rule
+	delays map[string]time.Duration
+	conns  int
+	counts cluster.Counts
 }
 
 func (l *link) Apply(_ context.Context, id string, r cluster.Rule) error {
@@ -212,22 +212,22 @@ func (l *link) Lift(_ context.Context, id string) error {
 	return err
 }
 
-func (l *link) Delay(_ context.Context, _ string, latency, jitter time.Duration) error {
+func (l *link) Delay(_ context.Context, id string, latency, jitter time.Duration) error {
 	_, err := l.w.do(fmt.Sprintf("delay %s±%s", latency, jitter), l.name, "", false)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.w.mode != idle {
-		l.latency = latency
+		l.delays[id] = latency
 	}
 	return err
 }
 
-func (l *link) Undelay(context.Context, string) error {
+func (l *link) Undelay(_ context.Context, id string) error {
 	_, err := l.w.do("undelay", l.name, "", true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
-		l.latency = 0
+		delete(l.delays, id)
 	}
 	return err
 }
@@ -247,7 +247,10 @@ func (l *link) Reset(context.Context) (int, error) {
 // Probe takes a millisecond, the latency both ways, or for ever.
 func (l *link) Probe(ctx context.Context) (time.Duration, error) {
 	l.mu.Lock()
-	dead, took := len(l.rules) > 0, time.Millisecond+2*l.latency
+	dead, took := len(l.rules) > 0, time.Millisecond
+	for _, d := range l.delays {
+		took += 2 * d
+	}
 	l.mu.Unlock()
 	if dead {
 		<-ctx.Done()

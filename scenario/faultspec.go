@@ -96,8 +96,11 @@ func (s *Scenario) validateTimes(path string, f faults.Spec, kind faults.Kind) *
 }
 
 func (s *Scenario) validateTrigger(path string, t faults.Trigger) *problem {
-	if t.IsZero() || t.Timed {
+	switch {
+	case t.IsZero():
 		return nil
+	case t.Timed:
+		return must(t.At < s.Deadline.D(), path, "%q never comes: the deadline is %s", t, s.Deadline)
 	}
 	return s.hostExists(path, t.Point.Host)
 }

@@ -136,11 +136,11 @@ func (s *Scenario) validate() *problem {
 	}
 	return first(
 		s.validateGuards(),
+		must(s.Deadline > 0, "deadline", "%s, expected above 0", s.Deadline),
 		s.validateOrder(),
 		s.validateFaults(),
 		s.validateHammer(),
 		s.validateExpect(),
-		must(s.Deadline > 0, "deadline", "%s, expected above 0", s.Deadline),
 	)
 }
 
