@@ -55,6 +55,10 @@ func (g *grant) heldAt(p int64) bool {
 	})
 }
 
+// follows says whether g was surely given after f: an acquire that was under way with
+// that of f may have taken the lock first, and returned last.
+func (g *grant) follows(f *grant) bool { return g.called() > f.returned() }
+
 // promisedUntil says whether a lease of g reached the position p.
 func (g *grant) promisedUntil(p int64) bool {
 	return slices.ContainsFunc(g.promise, func(s span) bool { return s.start <= p && p <= s.end })

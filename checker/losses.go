@@ -40,7 +40,7 @@ func (j *judge) victim(c covers, g *grant, o *op) *grant {
 	var v *grant
 	c.over(pos(o.call), pos(o.ret), func(s *span) bool {
 		// Where there are two masters, each has a lock of its own.
-		if other := j.r.grants[s.g]; other != g && other.returned() > g.returned() && j.r.cause(g, other) != CauseSplit {
+		if other := j.r.grants[s.g]; other.follows(g) && j.r.cause(g, other) != CauseSplit {
 			v = other
 		}
 		return v == nil
@@ -57,7 +57,7 @@ func (j *judge) overtakenBy(c covers, g *grant, o *op) *grant {
 	}
 	var v *grant
 	c.over(pos(o.ret), pos(o.ret), func(s *span) bool {
-		if other := j.r.grants[s.g]; other != g && other.returned() > pos(o.call) {
+		if other := j.r.grants[s.g]; other.follows(g) && other.returned() > pos(o.call) {
 			v = other
 		}
 		return v == nil
@@ -79,7 +79,7 @@ func (j *judge) prolongedUnseen(l *lock, c covers, g *grant, o *op) *grant {
 		if released || other.returned() >= pos(o.ret) || other.got() >= o.call.T+j.r.h.Header.TTL {
 			return nil
 		}
-		if other != g && j.r.cause(g, other) == "" {
+		if other.follows(g) && j.r.cause(g, other) == "" {
 			if v := j.overtakenBy(c, g, o); v != nil {
 				return v
 			}
