@@ -104,10 +104,7 @@ func (c *Cluster) StartHost(ctx context.Context, name string, init host.Init, ev
 	}
 	p := newProcess(name, c.odd[name], c.gates[name])
 	dial := func(addr string, o locks.Options) redis.Pool { return newClient(c.link(name, addr), p, o) }
-	if events == nil {
-		events = func(host.Event) {}
-	}
-	p.server = host.NewServer(dial, events)
+	p.server = host.NewServer(dial, p.tells(events))
 	p.server.Draw = c.random(name)
 	init.Version, init.Host, init.Nodes = host.ProtocolVersion, name, c.lockNodes()
 	if c.group != nil {
@@ -167,7 +164,7 @@ func (c *Cluster) Direct(node string) redis.Pool { return direct{c, c.servers[no
 
 // Pace makes a host, or the schedule of faults where it is empty, go on at an
 // instant of its own.
-func (c *Cluster) Pace(host string) { c.odd[host].next() }
+func (c *Cluster) Pace(host string, part int64) { c.odd[host].inOrder(part) }
 
 // Close ends all hosts and waits for the commands that their libraries have left
 // under way: a bubble must not end before all that was started in it.
