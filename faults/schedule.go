@@ -18,6 +18,10 @@ const (
 	waitLimit = 10 * time.Second
 )
 
+// orderly is the first part of a host that orders pace. It is above those that are
+// steps of the host: who lets another go on does so first.
+const orderly = 1 << 62
+
 // Log takes the events of a schedule.
 type Log interface {
 	Add(history.Event) history.Event
@@ -231,7 +235,7 @@ func (s *Schedule) wait(ctx context.Context, p Point, n int) error {
 		if err != nil {
 			return err
 		}
-		s.pace(p.Host, int64(-1-i)) // the steps of a host itself have no part below 0
+		s.pace(p.Host, orderly+int64(i))
 		if !ok {
 			s.log.Add(history.Event{Kind: history.Fault, Host: p.Host, Fault: &history.FaultStep{
 				ID: fmt.Sprintf("order%d", i+1), Name: "order", Step: history.FaultMissed,
