@@ -265,6 +265,14 @@ func (l *link) Reset(context.Context) (int, error) {
 	return n, nil
 }
 
+// abandon is the server's end of all connections of its own: it has died, or has
+// refused one.
+func (l *link) abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used = false
+}
+
 // Probe sends a PING of its own.
 func (l *link) Probe(ctx context.Context) (time.Duration, error) {
 	start := time.Now()

@@ -190,6 +190,7 @@ func (c *Cluster) execute(m *message) (arrived bool, err error) {
 	defer c.mu.Unlock()
 	switch {
 	case s.down:
+		m.link.abandon()
 		return false, errRefused
 	case s.paused:
 		s.queue = append(s.queue, m)
@@ -223,6 +224,19 @@ func (c *Cluster) run(s *server, m *message) { m.reply = s.node.Do(m.args...) }
 func (c *Cluster) arrive(m *message) {
 	arrived, err := c.execute(m)
 	m.answered(arrived, err)
+}
+
+// catchUp is execute for what has waited at a node: those who get no answer there
+// learn of it each at an instant of its own.
+func (c *Cluster) catchUp(queue []*message) {
+	for _, m := range queue {
+		arrived, err := c.execute(m)
+		if err == nil {
+			m.answered(arrived, nil)
+			continue
+		}
+		after(m.link.odd.align(1), func() { m.finish(err) })
+	}
 }
 
 // answered sends the reply of a message that nobody carries back, if its node has one.
