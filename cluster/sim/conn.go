@@ -202,7 +202,10 @@ func (c *client) wait(ctx context.Context, m *message, limit time.Duration) erro
 		err = m.err
 	case <-out:
 		c.apart(m.number)
-		err = errTimeout
+		// Where the time is that of the whole run its end may come at the same instant.
+		if err = base(ctx).Err(); err == nil {
+			err = errTimeout
+		}
 	case <-base(ctx).Done(): // the end of a run wakes all
 		c.apart(m.number)
 		err = base(ctx).Err()
