@@ -3,8 +3,10 @@ package runner
 import (
 	"bytes"
 	"runtime"
+	"strings"
 	"testing"
 
+	"lockchaos/history"
 	"lockchaos/scenario"
 )
 
@@ -157,4 +159,30 @@ func unlike(t *testing.T, s *scenario.Scenario, seed int64) int {
 		}
 	}
 	return 0
+}
+
+// Who was killed reports nothing any more, though its library is made to end, too.
+func TestDeadHostsSayNothing(t *testing.T) {
+	for name, text := range oddScenarios {
+		if !strings.Contains(text, "kill-host") {
+			continue
+		}
+		s, err := scenario.Parse([]byte("name: odd/it\nabout: it\n"+text), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, _ := simulate(t, s, s.Guards[0], 1)
+		dead := map[string]bool{}
+		for _, e := range h.Events {
+			switch {
+			case e.Kind == history.Exit:
+				dead[e.Host] = true
+			case e.Kind == history.Trace && (dead[e.Host] || strings.Contains(e.Text, "killed")):
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+		if len(dead) == 0 {
+			t.Errorf("%s: nobody was killed", name)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -45,6 +46,38 @@ func TestInOrder(t *testing.T) {
 			d.inOrder(1)
 			if got := time.Since(now); got != next+span {
 				t.Fatalf("the second time it goes on after %s, want %s", got, next+span)
+			}
+		}
+	})
+}
+
+// Commands that have waited at one node and whose connections it has closed learn of
+// it each at an instant of its own.
+func TestClosedConnectionsOfOneNode(t *testing.T) {
+	simulated(t, "", func(t *testing.T, ctx context.Context, c *Cluster) {
+		if _, err := c.PauseNode(ctx, "n1"); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		at := make([]time.Time, 4)
+		for i := range at {
+			m := newMessage(c.link([]string{"w1", "w2"}[i%2], "n1"), []any{"GET", "k"})
+			m.traits = &traits{of: &connection{birth: -1}}
+			if arrived, err := c.execute(m); arrived || err != nil {
+				t.Fatal(arrived, err)
+			}
+			wg.Go(func() {
+				<-m.finished()
+				at[i] = time.Now()
+			})
+		}
+		if _, err := c.ResumeNode(ctx, "n1"); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		for i := range at {
+			if slices.Index(at, at[i]) != i {
+				t.Errorf("two learn of it at one instant: %v", at)
 			}
 		}
 	})
