@@ -89,9 +89,10 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 		}
 		id := fmt.Sprintf("f%d", i+1)
 		s.faults = append(s.faults, &planned{
-			id: id, part: int64(i), spec: spec, fault: kind.make(c, spec, id), deed: make(chan struct{}, 1),
+			id: id, spec: spec, fault: kind.make(c, spec, id), deed: make(chan struct{}, 1),
 			started: make(chan struct{}), over: make(chan struct{}),
 		})
+		s.faults[i].part = int64(i)
 	}
 	return s, nil
 }
