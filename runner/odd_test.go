@@ -63,7 +63,7 @@ faults:
   - {fault: partition, hosts: [w1], nodes: [n1], from: at 990ms, for: 1s}
   - {fault: partition, hosts: [w2], nodes: [n2], from: at 990ms, for: 1s}
   - {fault: delay, latency: 60ms, hosts: [w3], from: at 980ms, for: 1s}
-  - {fault: pause-host, hosts: [w4], from: at 1s, for: 1s}
+  - {fault: pause-host, hosts: [w4], from: at 999ms, for: 1s}
 deadline: 1s
 expect: {none: {outcome: any}}
 `,
