@@ -189,9 +189,10 @@ type Commander interface {
 }
 
 // Pacer is a world in which what happens at one instant has no order. Pace makes
-// a host, or the schedule of faults for "", go on at an instant of its own.
+// a host, or the schedule of faults for "", go on at an instant of its own. Of the
+// parts of one that were woken together the one with the lowest number goes first.
 type Pacer interface {
-	Pace(host string)
+	Pace(host string, part int64)
 }
 
 // Direction of bytes on a link, seen from the host.

@@ -18,6 +18,10 @@ const (
 	waitLimit = 10 * time.Second
 )
 
+// orderly is the first part of a host that orders pace. It is above those that are
+// steps of the host: who lets another go on does so first.
+const orderly = 1 << 62
+
 // Log takes the events of a schedule.
 type Log interface {
 	Add(history.Event) history.Event
@@ -30,7 +34,7 @@ type Schedule struct {
 	faults []*planned
 	orders []Order
 
-	pace func(host string) // after a host was woken by another
+	pace func(host string, part int64) // after something that wakes several
 
 	mu      sync.Mutex
 	counts  map[Point]int // Nth is 0 in the keys
@@ -43,6 +47,7 @@ type Schedule struct {
 // planned is one fault and where it stands.
 type planned struct {
 	id    string
+	part  int64 // of the schedule
 	spec  Spec
 	fault Fault
 	holds []aspect
@@ -71,7 +76,7 @@ const (
 // NewSchedule plans the faults. Targets of specs must be filled in: see Fill.
 // The clock of "at" triggers starts at Run.
 func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, error) {
-	s := &Schedule{log: log, orders: orders, counts: map[Point]int{}, changed: make(chan struct{}), pace: func(string) {}}
+	s := &Schedule{log: log, orders: orders, counts: map[Point]int{}, changed: make(chan struct{}), pace: func(string, int64) {}}
 	if p, ok := c.(cluster.Pacer); ok {
 		s.pace = p.Pace
 	}
@@ -90,6 +95,7 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 			id: id, spec: spec, fault: kind.make(c, spec, id), holds: kind.holds, deed: make(chan struct{}, 1),
 			started: make(chan struct{}), over: make(chan struct{}),
 		})
+		s.faults[i].part = int64(i)
 	}
 	return s, nil
 }
@@ -129,10 +135,9 @@ func (s *Schedule) Run(ctx context.Context) {
 // time starts and ends one fault by the clock.
 func (s *Schedule) time(f *planned) {
 	if f.spec.From.Timed {
-		if !s.sleep(f.spec.From.At, f.over) {
+		if !s.sleep(f.spec.From.At, f.over) || !s.alone(f) {
 			return
 		}
-		s.pace("")
 		s.start(f)
 	}
 	select {
@@ -151,10 +156,16 @@ func (s *Schedule) time(f *planned) {
 			limit, missed = end, false
 		}
 	}
-	if s.sleep(limit, f.over) {
-		s.pace("")
+	if s.sleep(limit, f.over) && s.alone(f) {
 		s.heal(f, missed)
 	}
+}
+
+// alone lets a fault go on apart from those whose time comes at the same instant;
+// false if the run ends at it.
+func (s *Schedule) alone(f *planned) bool {
+	s.pace("", f.part)
+	return s.ctx.Err() == nil
 }
 
 // sleep waits for a time; false if the run or the fault ended first.
@@ -228,7 +239,7 @@ func (s *Schedule) wait(ctx context.Context, p Point, n int) error {
 		if err != nil {
 			return err
 		}
-		s.pace(p.Host)
+		s.pace(p.Host, orderly+int64(i))
 		if !ok {
 			s.log.Add(history.Event{Kind: history.Fault, Host: p.Host, Fault: &history.FaultStep{
 				ID: fmt.Sprintf("order%d", i+1), Name: "order", Step: history.FaultMissed,
@@ -317,6 +328,9 @@ func (s *Schedule) start(f *planned) {
 	ctx, cancel := context.WithTimeout(s.ctx, deedLimit)
 	defer cancel()
 	proof, err := f.fault.Start(ctx)
+	if ctx.Err() != nil { // the end of a run wakes all
+		s.pace("", f.part)
+	}
 	_, later := f.fault.(Prover)
 	var busy *busyError
 	switch {

@@ -198,7 +198,7 @@ func (w *bench) full(i int) func() error {
 	name := fmt.Sprint("w", i+1)
 	s := &session{
 		name: name, lock: fmt.Sprint("lock", i), host: w.hosts[i], rec: w.rec, schedule: w.sched,
-		links: []cluster.Link{w.c.Link(name, "n1")}, ttl: time.Minute, dogs: map[int64]context.CancelFunc{}, pace: func() {},
+		links: []cluster.Link{w.c.Link(name, "n1")}, ttl: time.Minute, dogs: map[int64]context.CancelFunc{}, pace: func(int64) {},
 	}
 	return func() error {
 		g, err := s.Acquire(context.Background())

@@ -172,10 +172,10 @@ func (l *live) startHosts(ctx context.Context) error {
 			name: name, lock: lockName, key: cluster.Key(l.cluster, lockName), rec: l.rec, schedule: l.schedule, resource: l.resource,
 			ttl: l.Scenario.Lock.TTL.D(), watchdog: l.Scenario.Lock.Watchdog,
 			careful: l.Scenario.Workload.Discipline == history.ChecksLease,
-			dogs:    map[int64]context.CancelFunc{}, pace: func() {},
+			dogs:    map[int64]context.CancelFunc{}, pace: func(int64) {},
 		}
 		if p, ok := l.cluster.(cluster.Pacer); ok {
-			s.pace = func() { p.Pace(name) }
+			s.pace = func(grant int64) { p.Pace(name, grant) }
 		}
 		for _, n := range l.Scenario.DataNodes() {
 			s.links = append(s.links, l.cluster.Link(name, n))
@@ -248,7 +248,7 @@ func (l *live) work(ctx context.Context) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			s.pace()
+			s.pace(0)
 			if err := l.counter(s).Run(ctx, s); err != nil {
 				s.fail(err)
 			}

@@ -30,7 +30,7 @@ type session struct {
 	links    []cluster.Link // to the lock nodes
 
 	ttl      time.Duration
-	pace     func() // after something that wakes many hosts at once
+	pace     func(grant int64) // after something that wakes many at once; grant is a watchdog's, and 0 otherwise
 	watchdog bool
 	careful  bool // it looks at its lease: checks-lease
 
@@ -48,8 +48,12 @@ func (s *session) step(ctx context.Context, call history.Event, act func(*histor
 	if err := s.schedule.Reach(ctx, s.name, call.Do, true); err != nil {
 		return history.Event{}, errors.Join(workloads.ErrStopped, err)
 	}
+	dog := int64(0)
+	if call.Do == history.Extend {
+		dog = call.Grant
+	}
 	if call.Do == history.Acquire || call.Do == history.Check || call.Do == history.Extend {
-		s.pace() // it may come after a time that is a round one
+		s.pace(dog) // it may come after a time that is a round one
 	}
 	call.Kind, call.Host, call.Lock, call.Op = history.Call, s.name, s.lock, s.rec.NextOp()
 	s.rec.Put(&call)
@@ -57,7 +61,7 @@ func (s *session) step(ctx context.Context, call history.Event, act func(*histor
 	ret.Kind, ret.Value = history.Return, 0
 	err := act(&ret)
 	if err != nil { // no answer came: nobody knows
-		s.pace() // the end of a run wakes all
+		s.pace(dog) // the end of a run wakes all
 		ret.Result, ret.Code, ret.Text = history.Unknown, "no-answer", err.Error()
 		s.fail(err)
 		err = errors.Join(workloads.ErrStopped, err)

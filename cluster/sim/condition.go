@@ -66,8 +66,11 @@ func (c *Cluster) EvictKeys(_ context.Context, name string) (string, error) {
 		if s.down || s.paused {
 			return "", errNodeDown
 		}
-		gone := s.node.Evict()
-		if len(gone) == 0 {
+		gone, err := s.node.Evict()
+		switch {
+		case err != nil:
+			return "", err
+		case len(gone) == 0:
 			return "", fmt.Errorf("%w: it has no key", cluster.ErrIdle)
 		}
 		return "evicted: " + strings.Join(gone, ", "), nil
@@ -119,9 +122,7 @@ func (c *Cluster) HurryNode(ctx context.Context, name string) (string, error) {
 		queue, s.queue = s.queue, nil
 	}
 	c.mu.Unlock()
-	for _, m := range queue {
-		c.arrive(m)
-	}
+	c.catchUp(queue)
 	median, err := c.medianPing(ctx, name)
 	if err != nil {
 		return "", err

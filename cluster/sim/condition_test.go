@@ -103,6 +103,20 @@ func TestEvictKeys(t *testing.T) {
 	})
 }
 
+// It is writing that fills the memory: where no write is taken no key goes.
+func TestEvictKeysOfReadOnlyNode(t *testing.T) {
+	simulated(t, "", func(t *testing.T, ctx context.Context, c *Cluster) {
+		do(t, c, "SET", "lock", "w1")
+		do(t, c, "REPLICAOF", "127.0.0.1", 1)
+		if proof, err := c.EvictKeys(ctx, "n1"); err == nil || !strings.Contains(err.Error(), "READONLY") {
+			t.Errorf("%q, %v", proof, err)
+		}
+		if n := do(t, c, "DBSIZE"); n != int64(1) {
+			t.Errorf("%v keys are left", n)
+		}
+	})
+}
+
 // A slow server does one command at a time, whoever sends it.
 func TestSlowNode(t *testing.T) {
 	const latency = 50 * time.Millisecond

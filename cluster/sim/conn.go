@@ -52,17 +52,17 @@ func newClient(l *link, p *process, o locks.Options) *client {
 
 // Get returns a connection; as with go-redis, it is taken only by a command.
 func (c *client) Get(ctx context.Context) (redis.Conn, error) {
-	if err := c.gate(ctx); err != nil {
+	if err := c.gate(ctx, c.link.number()); err != nil {
 		return nil, err
 	}
 	return &conn{c, ctx}, nil
 }
 
-func (c *client) gate(ctx context.Context) error {
+func (c *client) gate(ctx context.Context, number int64) error {
 	if c.process == nil {
 		return nil
 	}
-	return c.process.gate(ctx, &c.link.gates)
+	return c.process.gate(ctx, &c.link.gates, number)
 }
 
 // do sends a command as go-redis would, again if need be.
@@ -73,16 +73,16 @@ func (c *client) do(ctx context.Context, args ...any) (any, error) {
 	var err error
 	for try := range c.retries + 1 {
 		if try > 0 {
-			if serr := c.backoff(ctx, try); serr != nil {
+			if serr := c.backoff(ctx, try, m.number); serr != nil {
 				return nil, serr
 			}
 			m = newMessage(c.link, args)
 		}
-		if err = c.gate(ctx); err != nil {
+		if err = c.gate(ctx, m.number); err != nil {
 			return nil, err
 		}
 		if err = ctx.Err(); err != nil { // of all nodes at once, if the caller gave up
-			c.apart()
+			c.apart(m.number)
 			return nil, err
 		}
 		if err = c.carry(ctx, m); err == nil {
@@ -108,19 +108,19 @@ func isNet(err error) bool {
 }
 
 // backoff is how long go-redis waits before a retry.
-func (c *client) backoff(ctx context.Context, try int) error {
+func (c *client) backoff(ctx context.Context, try int, number int64) error {
 	low := minBackoff << (try - 1)
 	d := c.link.odd.align(min(low+c.link.odd.number(low), maxBackoff))
 	err := concurrent.Sleep(ctx, d)
 	if err != nil {
-		c.apart()
+		c.apart(number)
 	}
 	return err
 }
 
-// apart keeps the commands to several nodes apart whose time runs out at one
-// instant, as it does for those of one quorum.
-func (c *client) apart() { c.link.odd.next() }
+// apart keeps commands apart whose time runs out at one instant, as it does for
+// those of one quorum, and for those of the tries of one acquire.
+func (c *client) apart(number int64) { c.link.odd.inOrder(number) }
 
 // limit is how long the client waits for a reply; 0 is for ever.
 func (c *client) limit(ctx context.Context) time.Duration {
@@ -166,7 +166,7 @@ func (c *client) carry(ctx context.Context, m *message) error {
 	if err := l.failed(m, epoch); err != nil {
 		return err
 	}
-	return c.gate(ctx)
+	return c.gate(ctx, m.number)
 }
 
 // left is what is left of a limit, at least the shortest time; 0 stays 0.
@@ -201,14 +201,18 @@ func (c *client) wait(ctx context.Context, m *message, limit time.Duration) erro
 	case <-m.finished():
 		err = m.err
 	case <-out:
-		c.apart()
-		err = errTimeout
-	case <-base(ctx).Done():
+		c.apart(m.number)
+		// Where the time is that of the whole run its end may come at the same instant.
+		if err = base(ctx).Err(); err == nil {
+			err = errTimeout
+		}
+	case <-base(ctx).Done(): // the end of a run wakes all
+		c.apart(m.number)
 		err = base(ctx).Err()
 	case <-c.process.dead():
 		return errKilled
 	}
-	if gerr := c.gate(ctx); gerr != nil {
+	if gerr := c.gate(ctx, m.number); gerr != nil {
 		return gerr
 	}
 	return err

@@ -67,9 +67,7 @@ func (c *Cluster) ResumeNode(_ context.Context, name string) (string, error) {
 		late, s.late = s.late, nil
 		return "simulated process state R", nil
 	})
-	for _, m := range queue {
-		c.arrive(m)
-	}
+	c.catchUp(queue)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, do := range late {
@@ -96,6 +94,11 @@ func (c *Cluster) kill(name string, end func(*server) (proof string, err error))
 		s.down, s.paused = true, false
 		queue, s.queue, s.busy = s.queue, nil, time.Time{}
 		defer c.die(s)
+		for _, l := range c.links {
+			if l.server == s {
+				l.abandon()
+			}
+		}
 		return end(s)
 	})
 	for _, m := range queue {

@@ -20,6 +20,7 @@ type draws struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	given []int64 // instants that are not past, as nanoseconds since 1970
+	open  *batch  // the last one
 }
 
 // span is how many slots there are, of a nanosecond each, before they repeat.
@@ -90,9 +91,6 @@ func (d *draws) place(wait time.Duration) time.Duration {
 	d.given = append(ahead, end)
 	return time.Duration(end - now)
 }
-
-// next waits for the next instant of the slot.
-func (d *draws) next() { time.Sleep(d.align(1)) }
 
 func (d *draws) uint64() uint64 {
 	d.mu.Lock()

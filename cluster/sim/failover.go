@@ -80,7 +80,7 @@ func (f *failover) Get(ctx context.Context) (redis.Conn, error) {
 }
 
 func (f *failover) gate(ctx context.Context) error {
-	return f.process.gate(ctx, &f.process.gates)
+	return f.process.gate(ctx, &f.process.gates, numberOf(ctx))
 }
 
 // masterConn is a connection that can WAIT.
@@ -130,10 +130,11 @@ func (c *masterConn) send(ctx context.Context, pool int, args, next []any) (*mes
 	f.c.commands.start()
 	defer f.c.commands.end()
 	home := f.clients[f.info.Sentinels[0]] // whose draws serve for the pauses
+	number := home.link.number()
 	var err error
 	for try := range home.retries + 1 {
 		if try > 0 {
-			if serr := home.backoff(ctx, try); serr != nil {
+			if serr := home.backoff(ctx, try, number); serr != nil {
 				return nil, serr
 			}
 		}
@@ -245,7 +246,7 @@ func (f *failover) pause(ctx context.Context) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		slot.next()
+		slot.inOrder(numberOf(ctx))
 		return ctx.Err()
 	}
 }

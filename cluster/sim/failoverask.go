@@ -49,10 +49,10 @@ func (f *failover) lock(ctx context.Context) error {
 	slot := f.process.gates[laneOf(ctx)]
 	select {
 	case <-f.turn:
-		slot.next()
+		slot.inOrder(numberOf(ctx))
 		return nil
 	case <-f.process.dead():
-		slot.next()
+		slot.inOrder(numberOf(ctx))
 		return errKilled
 	}
 }
@@ -60,21 +60,22 @@ func (f *failover) lock(ctx context.Context) error {
 // ask asks one Sentinel, as go-redis does any command.
 func (f *failover) ask(ctx context.Context, sentinel string) (string, error) {
 	cl := f.clients[sentinel]
+	number := cl.link.number()
 	var err error
 	for try := range cl.retries + 1 {
 		if try > 0 {
-			if serr := cl.backoff(ctx, try); serr != nil {
+			if serr := cl.backoff(ctx, try, number); serr != nil {
 				return "", serr
 			}
 		}
-		if err = cl.gate(ctx); err != nil {
+		if err = cl.gate(ctx, number); err != nil {
 			return "", err
 		}
 		if err = ctx.Err(); err != nil {
 			return "", err
 		}
 		var m *message
-		if m, err = f.dialed(ctx, cl); err == nil {
+		if m, err = f.dialed(ctx, cl, number); err == nil {
 			v, verr := value(m.reply)
 			if n := addressed(v); n != "" {
 				return n, nil
@@ -89,7 +90,7 @@ func (f *failover) ask(ctx context.Context, sentinel string) (string, error) {
 }
 
 // dialed sends the question. Where the connection is refused the client dials again.
-func (f *failover) dialed(ctx context.Context, cl *client) (m *message, err error) {
+func (f *failover) dialed(ctx context.Context, cl *client, number int64) (m *message, err error) {
 	for i := range dials {
 		if i > 0 {
 			t := time.NewTimer(cl.link.odd.align(dialPause))
@@ -97,10 +98,10 @@ func (f *failover) dialed(ctx context.Context, cl *client) (m *message, err erro
 			case <-t.C:
 			case <-ctx.Done():
 				t.Stop()
-				cl.apart()
+				cl.apart(number)
 				return nil, err
 			}
-			if gerr := cl.gate(ctx); gerr != nil {
+			if gerr := cl.gate(ctx, number); gerr != nil {
 				return nil, gerr
 			}
 		}

@@ -58,7 +58,6 @@ func (c *Cluster) AwaitFailover(ctx context.Context, old string) (string, error)
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			c.odd[""].next()
 			return "", fmt.Errorf("no failover from %s: %w; %w", old, ctx.Err(), err)
 		}
 	}

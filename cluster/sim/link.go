@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lockchaos/cluster"
@@ -21,6 +22,8 @@ type link struct {
 
 	odd   *draws        // wake-ups after a fault, and of what a client gives up
 	gates [lanes]*draws // wake-ups of a host that was stopped
+
+	numbers atomic.Int64 // of messages
 
 	mu     sync.Mutex
 	rules  []rule
@@ -60,6 +63,9 @@ const (
 	hold
 	drop
 )
+
+// number tells apart what wants to go on after it was woken.
+func (l *link) number() int64 { return l.numbers.Add(1) }
 
 // judge says what the rules do to a message on one of its ways. mu is held.
 func (l *link) judge(m *message, way cluster.Direction) verdict {
@@ -257,6 +263,14 @@ func (l *link) Reset(context.Context) (int, error) {
 		after(l.odd.between(1, time.Millisecond), func() { m.finish(errReset) })
 	}
 	return n, nil
+}
+
+// abandon is the server's end of all connections of its own: it has died, or has
+// refused one.
+func (l *link) abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used = false
 }
 
 // Probe sends a PING of its own.

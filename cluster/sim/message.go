@@ -35,15 +35,16 @@ func (e *netError) Unwrap() error { return e.err }
 // asleep for each way. Once it is held, lost or waiting at a stopped node, it
 // is carried by whoever ends that, and the client waits for done.
 type message struct {
-	link  *link
-	args  []any
-	name  string // of the command, in upper case
-	reply any
-	err   error
-	done  chan struct{}
-	probe bool      // the harness's own: not counted
-	over  bool      // guarded by the link, as done is
-	due   time.Time // of its turn at a slow server
+	link   *link
+	number int64 // among those of its link
+	args   []any
+	name   string // of the command, in upper case
+	reply  any
+	err    error
+	done   chan struct{}
+	probe  bool      // the harness's own: not counted
+	over   bool      // guarded by the link, as done is
+	due    time.Time // of its turn at a slow server
 
 	*traits
 }
@@ -67,7 +68,11 @@ var plain = &traits{}
 
 func newMessage(l *link, args []any) *message {
 	name, _ := args[0].(string)
-	return &message{link: l, args: args, name: strings.ToUpper(name), traits: plain}
+	m := &message{link: l, args: args, name: strings.ToUpper(name), traits: plain}
+	if l != nil {
+		m.number = l.number()
+	}
+	return m
 }
 
 // size is about how many bytes the request has.

@@ -46,11 +46,18 @@ type requestKey struct{}
 type request struct {
 	base context.Context
 	lane int
+	id   int64
 }
 
 func laneOf(ctx context.Context) int {
 	r, _ := ctx.Value(requestKey{}).(request)
 	return r.lane
+}
+
+// numberOf tells the requests of one host apart.
+func numberOf(ctx context.Context) int64 {
+	r, _ := ctx.Value(requestKey{}).(request)
+	return r.id
 }
 
 // base is the context of the harness, not one with a deadline of the library's:
@@ -63,8 +70,9 @@ func base(ctx context.Context) context.Context {
 }
 
 // gate lets a running process pass, and keeps a stopped one. Those who wait wake
-// at one instant, and go on each in the slot of its lane.
-func (p *process) gate(ctx context.Context, slots *[lanes]*draws) error {
+// at one instant, and go on each in the slot of its lane, in the order of their
+// numbers. Only of a killed process nobody sees in which order its parts end.
+func (p *process) gate(ctx context.Context, slots *[lanes]*draws, number int64) error {
 	for {
 		p.mu.Lock()
 		resume, ended := p.resume, p.ended
@@ -75,10 +83,14 @@ func (p *process) gate(ctx context.Context, slots *[lanes]*draws) error {
 		if resume == nil {
 			return nil
 		}
-		if err := p.stopped(ctx, resume); err != nil {
+		err := p.stopped(ctx, resume)
+		if errors.Is(err, errKilled) {
 			return err
 		}
-		slots[laneOf(ctx)].next()
+		slots[laneOf(ctx)].inOrder(number)
+		if err != nil {
+			return err
+		}
 	}
 }
 
@@ -108,13 +120,13 @@ func (p *process) Do(ctx context.Context, r host.Request) (host.Reply, error) {
 	if r.Op == host.OpExtend {
 		lane = 1
 	}
-	ctx = context.WithValue(ctx, requestKey{}, request{ctx, lane})
-	if err := p.gate(ctx, &p.gates); err != nil {
+	ctx = context.WithValue(ctx, requestKey{}, request{ctx, lane, r.ID})
+	if err := p.gate(ctx, &p.gates, r.ID); err != nil {
 		return host.Reply{}, p.failed(err)
 	}
 	reply := p.server.Handle(ctx, r)
 	answered := time.Now()
-	if err := p.gate(ctx, &p.gates); err != nil {
+	if err := p.gate(ctx, &p.gates, r.ID); err != nil {
 		return host.Reply{}, p.failed(err)
 	}
 	// What it says is left counts from now on, also where it was stopped with the
@@ -157,6 +169,16 @@ func (p *process) isOver() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ended
+}
+
+// tells passes on what a process says while it runs. Once it has ended its library
+// ends, too, and what comes of that no real process would live to say.
+func (p *process) tells(events func(host.Event)) func(host.Event) {
+	return func(e host.Event) {
+		if events != nil && !p.isOver() {
+			events(e)
+		}
+	}
 }
 
 // apart lets those who were woken by a deed go first.

@@ -104,10 +104,7 @@ func (c *Cluster) StartHost(ctx context.Context, name string, init host.Init, ev
 	}
 	p := newProcess(name, c.odd[name], c.gates[name])
 	dial := func(addr string, o locks.Options) redis.Pool { return newClient(c.link(name, addr), p, o) }
-	if events == nil {
-		events = func(host.Event) {}
-	}
-	p.server = host.NewServer(dial, events)
+	p.server = host.NewServer(dial, p.tells(events))
 	p.server.Draw = c.random(name)
 	init.Version, init.Host, init.Nodes = host.ProtocolVersion, name, c.lockNodes()
 	if c.group != nil {
@@ -167,7 +164,7 @@ func (c *Cluster) Direct(node string) redis.Pool { return direct{c, c.servers[no
 
 // Pace makes a host, or the schedule of faults where it is empty, go on at an
 // instant of its own.
-func (c *Cluster) Pace(host string) { c.odd[host].next() }
+func (c *Cluster) Pace(host string, part int64) { c.odd[host].inOrder(part) }
 
 // Close ends all hosts and waits for the commands that their libraries have left
 // under way: a bubble must not end before all that was started in it.
@@ -193,6 +190,7 @@ func (c *Cluster) execute(m *message) (arrived bool, err error) {
 	defer c.mu.Unlock()
 	switch {
 	case s.down:
+		m.link.abandon()
 		return false, errRefused
 	case s.paused:
 		s.queue = append(s.queue, m)
@@ -226,6 +224,19 @@ func (c *Cluster) run(s *server, m *message) { m.reply = s.node.Do(m.args...) }
 func (c *Cluster) arrive(m *message) {
 	arrived, err := c.execute(m)
 	m.answered(arrived, err)
+}
+
+// catchUp is execute for what has waited at a node: those who get no answer there
+// learn of it each at an instant of its own.
+func (c *Cluster) catchUp(queue []*message) {
+	for _, m := range queue {
+		arrived, err := c.execute(m)
+		if err == nil {
+			m.answered(arrived, nil)
+			continue
+		}
+		after(m.link.odd.align(1), func() { m.finish(err) })
+	}
 }
 
 // answered sends the reply of a message that nobody carries back, if its node has one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -77,6 +78,9 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	what, err := find(args, f.on)
 	if err != nil {
+		return usage(err)
+	}
+	if err := f.enough(what.trials); err != nil {
 		return usage(err)
 	}
 	list := what.scenarios
@@ -220,6 +224,21 @@ func (f runFlags) check() error {
 		if !slices.Contains(names, g) {
 			return fmt.Errorf("--guard %q: expected some of %s", g, strings.Join(names, ", "))
 		}
+	}
+	return nil
+}
+
+// enough refuses a first seed with too few above it for the trials, of which a suite
+// may have its own.
+func (f runFlags) enough(trialsOf map[string]int) error {
+	most := f.trials
+	if !f.trialsGiven {
+		for _, n := range trialsOf {
+			most = max(most, n)
+		}
+	}
+	if f.seed > math.MaxInt64-int64(most-1) {
+		return fmt.Errorf("--seed %d: there are not seeds enough above it for %d trials", f.seed, most)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ func TestWrongCalls(t *testing.T) {
 		"no guard":         {[]string{"run", "--guard", ""}, []string{"--guard is empty"}},
 		"guard of none":    {[]string{"run", "redlock/baseline", "--guard", "fence"}, []string{"no scenario has such a guard"}},
 		"no trial":         {[]string{"run", "--trials", "0"}, []string{"--trials 0"}},
+		"seeds at an end":  {[]string{"run", "--on", "sim", "single/baseline", "--seed", "9223372036854775806", "--trials", "3"}, []string{"--seed 9223372036854775806", "3 trials"}},
 		"no job":           {[]string{"run", "--jobs", "-1"}, []string{"--jobs -1"}},
 		"trials of seeds":  {[]string{"run", "--on", "sim", "--seeds", "1-2", "--trials", "2"}, []string{"--trials goes not with --seeds"}},
 		"seed of seeds":    {[]string{"run", "--on", "sim", "--seeds", "1-2", "--seed", "1"}, []string{"--seed goes not with --seeds"}},

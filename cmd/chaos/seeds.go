@@ -45,7 +45,9 @@ func (f runFlags) sweepPart(list []*scenario.Scenario, seeds results.SeedRange, 
 	sim.Main(func(bubble func(func())) int {
 		w := bufio.NewWriter(out)
 		enc := json.NewEncoder(w)
-		for seed := seeds.First + int64(f.part.Index); seed <= seeds.Last; seed += int64(f.part.Of) {
+		// The seed itself could not be counted past the last that there is.
+		for n := int64(f.part.Index); n <= seeds.Last-seeds.First; n += int64(f.part.Of) {
+			seed := seeds.First + n
 			for _, s := range list {
 				for _, g := range f.guardsOf(s) {
 					if err := errors.Join(enc.Encode(runner.RunSeed(bubble, simWorld{}, s, g, seed)), w.Flush()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"lockchaos/results"
 )
@@ -19,6 +20,13 @@ func TestSimulationNeedsNothing(t *testing.T) {
 	c := command(t, "run", "--on", "sim", "--results", t.TempDir())
 	c.cmd.Env = append(c.cmd.Env, "PATH="+t.TempDir())
 	c.expect(t, results.ExitExpected, "runs on sim", "all as expected", "repeat: ./chaos run redlock/stale-message --on sim")
+}
+
+// A range may end with the last seed that there is.
+func TestLastSeeds(t *testing.T) {
+	t.Parallel()
+	c := within(t, 20*time.Second, "run", "--on", "sim", "single/baseline", "--seeds", "9223372036854775805-9223372036854775807")
+	c.expect(t, results.ExitExpected, "3 seeds")
 }
 
 func TestWrongSimulations(t *testing.T) {

@@ -19,11 +19,11 @@ func (n *Node) Sync() {
 
 // Evict removes all keys as a node does that is short of memory, and returns
 // their names.
-func (n *Node) Evict() []string {
+func (n *Node) Evict() ([]string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.up {
-		return nil
+		return nil, ErrDown
 	}
 	n.tick()
 	n.sweep()
@@ -32,10 +32,13 @@ func (n *Node) Evict() []string {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys) // all go at one instant: any order will do, if it is always the same
+	if err := n.refusal(&command{write: true}); err != "" && len(keys) > 0 {
+		return nil, err // it is writing that fills the memory
+	}
 	for _, key := range keys {
 		n.delete(key)
 	}
-	return keys
+	return keys, nil
 }
 
 const errWaitReplica = Error("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 " +
