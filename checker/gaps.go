@@ -44,13 +44,16 @@ func (j *judge) gaps(l *lock) {
 // until the end of the run, however often they asked. A fault that still acts, on a
 // server's clock say, may be all that keeps it: that time does not count.
 func (r *record) wedges(g gap, bad edge, refused []*op) bool {
+	if g.next != nil || len(refused) < 3 {
+		return false
+	}
 	since := bad
 	if _, to, faulty := r.period(); faulty && to > since.pos {
 		since = edge{to, r.timeOf(to), nil}
 	}
 	i := sort.Search(len(refused), func(i int) bool { return pos(refused[i].ret) > since.pos })
 	refused = refused[i:]
-	return g.next == nil && len(refused) >= 3 && refused[len(refused)-1].ret.T-since.t > 2*r.h.Header.TTL
+	return len(refused) >= 3 && refused[len(refused)-1].ret.T-since.t > 2*r.h.Header.TTL
 }
 
 func (j *judge) addGap(l *lock, g gap, bad edge, why string, by int64, refused []*op, wedged bool) {
