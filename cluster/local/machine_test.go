@@ -216,7 +216,9 @@ func TestTwoHarnessesSideBySide(t *testing.T) {
 func TestSpawnAndKill(t *testing.T) {
 	t.Parallel()
 	m := open(t)
-	p, err := m.spawn.spawn("shell", exec.Command("sh", "-c", "sleep 1000 & sleep 1000"))
+	// In the background, as a shell that has made a child by vfork stands still, but not
+	// in state T, while the child is stopped before its exec.
+	p, err := m.spawn.spawn("shell", exec.Command("sh", "-c", "sleep 1000 & sleep 1000 & wait"))
 	if err != nil {
 		t.Fatal(err)
 	}

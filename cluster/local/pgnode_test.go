@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -266,7 +267,7 @@ func playPostgres() {
 		panic(err)
 	}
 	n := c.postgres[cluster.Resource]
-	pids, err := childrenOf(n.proc.pid)
+	pids, err := leaders(ctx, n.proc.pid)
 	if err == nil && os.Getenv(stoppedVariable) != "" {
 		_, err = c.PauseNode(ctx, cluster.Resource)
 	}
@@ -285,6 +286,20 @@ func playPostgres() {
 		return
 	}
 	select {}
+}
+
+// leaders lists the children of a server once each is in a group of its own: what
+// is stopped before that ends with the server, by the kernel's SIGHUP for a group
+// that nobody is left to continue.
+func leaders(ctx context.Context, server int) (pids []int, err error) {
+	err = poll(ctx, func() (bool, error) {
+		if pids, err = childrenOf(server); err != nil {
+			return false, err
+		}
+		led := func(pid int) bool { st, err := statOf(pid); return err == nil && st.group == pid }
+		return len(pids) > 0 && !slices.ContainsFunc(pids, func(pid int) bool { return !led(pid) }), nil
+	})
+	return pids, err
 }
 
 type pgReport struct {
