@@ -34,30 +34,26 @@ func (j *judge) foreign(l *lock) {
 
 // victim is the grant that the successful operation o of g must have hit.
 func (j *judge) victim(c covers, g *grant, o *op) *grant {
-	if o.result() != history.OK {
-		return nil
-	}
-	var v *grant
-	c.over(pos(o.call), pos(o.ret), func(s *span) bool {
-		// Where there are two masters, each has a lock of its own.
-		if other := j.r.grants[s.g]; other.follows(g) && j.r.cause(g, other) != CauseSplit {
-			v = other
-		}
-		return v == nil
-	})
-	return v
+	// Where there are two masters, each has a lock of its own.
+	return j.during(c, g, o, o.call, func(v *grant) bool { return j.r.cause(g, v) != CauseSplit })
 }
 
 // overtakenBy is the grant whose host got the lock while the successful operation o
 // of g was under way, and held it when that returned. A release may have come before
 // it, and hit nobody.
 func (j *judge) overtakenBy(c covers, g *grant, o *op) *grant {
+	return j.during(c, g, o, o.ret, func(v *grant) bool { return v.returned() > pos(o.call) })
+}
+
+// during is the grant after g that was promised to its host all the time from an
+// event to the return of o, if o was successful, and of which hit holds.
+func (j *judge) during(c covers, g *grant, o *op, from *history.Event, hit func(*grant) bool) *grant {
 	if o.result() != history.OK {
 		return nil
 	}
 	var v *grant
-	c.over(pos(o.ret), pos(o.ret), func(s *span) bool {
-		if other := j.r.grants[s.g]; other.follows(g) && other.returned() > pos(o.call) {
+	c.over(pos(from), pos(o.ret), func(s *span) bool {
+		if other := j.r.grants[s.g]; other.follows(g) && hit(other) {
 			v = other
 		}
 		return v == nil

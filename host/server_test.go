@@ -247,7 +247,7 @@ func TestVotes(t *testing.T) {
 	p := newPair(host.Dial)
 	defer p.close(t)
 	p.init(t, func(i *host.Init) {
-		i.System, i.Nodes = "redlock", addrs
+		i.System, i.Nodes, i.TTLMS = "redlock", addrs, 60_000 // a node has a twentieth of it to answer
 		i.Options = map[string]any{"max_retries": -1}
 	})
 	for _, c := range []struct{ op, want string }{
