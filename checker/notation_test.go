@@ -28,6 +28,7 @@ import (
 //	99 final 1
 //	11 trace n1 a set ok       what n1 answered for operation a
 //	50 stall 290               the harness had stood still for so long
+//	50 stall 290 w1            the process of w1 had, whoever stopped it
 //	warmup                     one harmless round of w0 between 1 and 3 ms that writes 1
 //	noend, cut                 no last line; the last line cut off
 //
@@ -184,6 +185,9 @@ func (n *notation) line(f []string) []*history.Event {
 		n.ledger = append(n.ledger, ledgerLine{e, f[3]})
 	case "stall":
 		e.Kind, e.Value = history.Stall, int64(n.ms(f[2]))
+		if len(f) > 3 {
+			e.Host = f[3]
+		}
 	case "final":
 		e.Kind, e.Value = history.Final, int64(n.int(f[2]))
 	case "ledger":

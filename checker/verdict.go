@@ -111,9 +111,9 @@ type Verdict struct {
 	// Margin is the closest that the beliefs of two grants of one lock came to
 	// each other; negative where they overlapped, absent with fewer than two.
 	Margin *time.Duration `json:"margin,omitempty"`
-	// Stalled is the longest time that the harness itself stood still, on a
-	// machine too busy to run it; or that a host to which nothing was done took
-	// for an answer. It makes nothing safe or violated, but a holder that was late
+	// Stalled is the longest time that the harness stood still, or a host that no
+	// fault had stopped, on a machine too busy to run them; or that a host to which
+	// nothing was done took for an answer. It makes nothing safe or violated, but a holder that was late
 	// in such a run may have been late for that.
 	Stalled time.Duration `json:"stalled,omitempty"`
 	// Oracles tell what each oracle said and that they agree.

@@ -22,7 +22,7 @@ const (
 	Exit   Kind = "exit"   // a host's process ended
 	Ledger Kind = "ledger" // one entry of the resource's ledger, in order of effect
 	Final  Kind = "final"  // the counter at the resource after the run
-	Stall  Kind = "stall"  // the harness itself stood still, for Value nanoseconds
+	Stall  Kind = "stall"  // the harness stood still, or the process of Host, for Value nanoseconds
 	Note   Kind = "note"   // something a reader should know; no oracle reads it
 	End    Kind = "end"    // last line of a complete history
 )

@@ -227,7 +227,7 @@ func (c *Client) event(b []byte) error {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return fmt.Errorf("%w: event %s: %w", ErrProtocol, excerpt.Of(b), err)
 	}
-	if e.Event != EventTrace && e.Event != EventLost {
+	if e.Event != EventTrace && e.Event != EventLost && e.Event != EventStall {
 		return fmt.Errorf("%w: unknown event in %s", ErrProtocol, excerpt.Of(b))
 	}
 	if c.events != nil {

@@ -119,6 +119,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Text) }
 const (
 	EventTrace = "trace" // what one node answered
 	EventLost  = "lost"  // the host has learned by itself that its grant is gone
+	EventStall = "stall" // the host's process stood still, for MS; it does not know why
 )
 
 // Event is a line from a host that answers no request.
@@ -137,7 +138,7 @@ type Event struct {
 	Text    string  `json:"text,omitempty"`
 }
 
-// Took is how long a node took to answer, as the host says.
+// Took is how long a node took to answer, or the host stood still, as the host says.
 func (e Event) Took() time.Duration { return max(0, millis(e.MS)) }
 
 // Host is a lock client as the harness sees it. Do may be called from many

@@ -92,7 +92,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, dial Dialer) error 
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			write(s.Handle(ctx, r))
+			reply := s.Handle(ctx, r)
+			write(reply)
+			if r.Op == OpInit && reply.OK {
+				Heartbeat(ctx, millis(r.Init.TTLMS), func(still time.Duration) {
+					write(Event{Event: EventStall, MS: float64(still.Microseconds()) / 1000})
+				})
+			}
 		}()
 	}
 }

@@ -31,7 +31,7 @@ type Manifest struct {
 	// nothing else.
 	Dropped bool `json:"dropped,omitempty"`
 	// Spoilt is how often the run was done before, and its history thrown away,
-	// because the harness itself had stood still in it.
+	// because the harness or a host had stood still in it, with nothing done to it.
 	Spoilt int `json:"spoilt,omitempty"`
 	// Suite is what it is part of; Canary says that the suite must find it violated.
 	Suite  string `json:"suite,omitempty"`

@@ -251,11 +251,11 @@ func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assess
 	}
 }
 
-// mostSpoilt is how often a run is done again because the harness stood still.
+// mostSpoilt is how often a run is done again because the machine was too busy for it.
 const mostSpoilt = 2
 
 // spoilt tells that a run is not as expected and says nothing about the lock,
-// as the harness itself stood still in it.
+// as the harness or a host stood still in it, with nothing done to it.
 func spoilt(a *results.Assessment) bool {
 	return !a.AsExpected && a.Error == "" && a.Verdict != nil && a.Verdict.Stalled > 0
 }

@@ -241,7 +241,9 @@ func (l *live) work(ctx context.Context) {
 	}()
 	l.schedule.Run(ctx)
 	if l.World != scenario.Simulation { // where nothing but time itself can be late
-		go l.heartbeat(ctx)
+		go host.Heartbeat(ctx, l.Scenario.Lock.TTL.D(), func(still time.Duration) {
+			l.rec.Add(history.Event{Kind: history.Stall, Value: int64(still)})
+		})
 	}
 	var wg sync.WaitGroup
 	for _, s := range l.sessions {

@@ -212,6 +212,8 @@ func (s *session) heard(nodes []string) func(host.Event) {
 		switch e.Event {
 		case host.EventLost:
 			s.rec.Add(history.Event{Kind: history.Lost, Host: s.name, Lock: s.lock, Grant: e.Grant, Text: e.Text})
+		case host.EventStall:
+			s.rec.Add(history.Event{Kind: history.Stall, Host: s.name, Value: int64(e.Took())})
 		case host.EventTrace:
 			ev := history.Event{Kind: history.Trace, Host: s.name, Op: e.ID, Code: e.Command, Result: voted(e.Vote), Took: e.Took(), Text: e.Text}
 			if e.Node >= 0 && e.Node < len(nodes) {

@@ -23,6 +23,7 @@ func TestHeard(t *testing.T) {
 	hear(host.Event{Event: host.EventTrace, Node: 5, Vote: "error", MS: -1, Text: "reset"})
 	hear(host.Event{Event: host.EventTrace, Vote: "yes", MS: 1e300})
 	hear(host.Event{Event: host.EventLost, Grant: 3, Text: "gone"})
+	hear(host.Event{Event: host.EventStall, MS: 345.5})
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +32,7 @@ func TestHeard(t *testing.T) {
 		{Kind: history.Trace, Host: "w1", Result: history.Failed, Text: "reset"},
 		{Kind: history.Trace, Host: "w1", Node: "n1", Result: history.OK, Took: 1<<63 - 1},
 		{Kind: history.Lost, Host: "w1", Lock: lockName, Grant: 3, Text: "gone"},
+		{Kind: history.Stall, Host: "w1", Value: 345_500_000},
 	}
 	if len(h.Events) != len(want) {
 		t.Fatalf("%d events, want %d", len(h.Events), len(want))

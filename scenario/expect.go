@@ -46,7 +46,7 @@ func (e Expect) Against(v *checker.Verdict) []Difference {
 		for i := range diffs {
 			diffs[i].Kind = Proof
 		}
-		add(Proof, "the harness itself stood still for %s: this machine was too busy for the run", v.Stalled.Round(time.Millisecond))
+		add(Proof, "the harness, or a host that nobody had stopped, stood still for %s: the machine was too busy for the run", v.Stalled.Round(time.Millisecond))
 	}
 	return diffs
 }

@@ -28,7 +28,7 @@ func facts(t *report.Told) []fact {
 		all = append(all, fact{"took", took(t.Took)})
 	}
 	if m.Spoilt > 0 {
-		all = append(all, fact{"spoilt", fmt.Sprintf("%d runs before this one were thrown away, as the harness had stood still in them", m.Spoilt)})
+		all = append(all, fact{"spoilt", fmt.Sprintf("%d runs before this one were thrown away, as the machine was too busy for them", m.Spoilt)})
 	}
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(m.LockOptions)) {
@@ -66,7 +66,7 @@ func trust(t *report.Told) []string {
 		all = append(all, fmt.Sprintf("%d acquires were answered and %d granted; the resource accepted %d writes and refused %d reads and writes; the counter is at %d after %d increments.",
 			c.Acquires, c.Grants, c.Writes, c.Refused, c.Final, c.Increment))
 		if v.Stalled > 0 {
-			all = append(all, fmt.Sprintf("The harness itself stood still for %s: the machine was too busy.", drawing.Time(v.Stalled)))
+			all = append(all, fmt.Sprintf("The harness, or a host that nobody had stopped, stood still for %s: the machine was too busy.", drawing.Time(v.Stalled)))
 		}
 	}
 	if t.Timeline == nil {
