@@ -102,7 +102,7 @@ var explanations = []explained{
 		kind: "refused-holder", blame: []string{"lock service", "guard"},
 		means:    "A fence refused the host to which the lock was promised. Nothing is lost, but the holder cannot work: the token is wrong (lock service), or the rule of the fence is (guard).",
 		scenario: "single-mint-before/pause-between", guard: "fence",
-		real: "w1 got the lock at 1546 ms with token 2 and still held it, and its write at 1553.2 ms was refused: the write of w2 at 1540.5 ms had shown the token 3 before",
+		real: "w1 got the lock at 3077.8 ms with token 2 and still held it, and its write at 3085.4 ms was refused: the write of w2 at 3056.9 ms had shown the token 3 before",
 	},
 	{
 		kind: "orphan", blame: []string{"library"},
