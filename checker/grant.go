@@ -107,14 +107,14 @@ func (g *grant) learned(from int64) *history.Event {
 }
 
 // ending is where both promise and belief end at the latest: with the call of
-// release, the host's own word, or its death.
+// release, with the word that the lock is gone, or with the host's death.
 func (r *record) ending(g *grant) edge {
 	cut := r.end()
 	if len(g.releases) > 0 {
 		cut = earlier(cut, at(g.releases[0].call))
 	}
-	if g.lost != nil {
-		cut = earlier(cut, at(g.lost))
+	if told := g.learned(0); told != nil {
+		cut = earlier(cut, at(told))
 	}
 	if g.gone != nil {
 		cut = earlier(cut, at(g.gone))
@@ -122,24 +122,16 @@ func (r *record) ending(g *grant) edge {
 	return cut
 }
 
-// promise is when the lock service owed the lock to g. It is cut at the *call*
-// of the first operation that was told of the loss: the service may have said
-// so at once.
+// promise is when the lock service owed the lock to g: a lease that was given is owed
+// to its end. A host that knows of its loss is harmed no more by what another gets;
+// but a word that is still under way takes no promise back.
 func (r *record) promise(g *grant) []span {
-	cut := r.ending(g)
-	for _, o := range g.denials() {
-		cut = earlier(cut, at(o.call))
-	}
-	return r.lease(g, r.confirmations(g, func(o *op) time.Duration { return r.lasts(o, r.h.Header.TTL) }), cut)
+	return r.lease(g, r.confirmations(g, func(o *op) time.Duration { return r.lasts(o, r.h.Header.TTL) }), r.ending(g))
 }
 
 // belief is when the host of g thought that it holds the lock.
 func (r *record) belief(g *grant) []span {
-	cut := r.ending(g)
-	for _, o := range g.denials() {
-		cut = earlier(cut, at(o.ret))
-	}
-	return r.lease(g, r.confirmations(g, r.patience), cut)
+	return r.lease(g, r.confirmations(g, r.patience), r.ending(g))
 }
 
 // owed is the promise of g if it had not been told of a loss and not released,

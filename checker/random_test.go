@@ -113,10 +113,10 @@ func slowOracle(r *record) [4]string {
 			}
 			return randomTTL
 		}
-		if twoAt(r, l, owed, false) {
+		if twoAt(r, l, owed) {
 			answer[0] = AnswerIllegal
 		}
-		if twoAt(r, l, r.patience, true) {
+		if twoAt(r, l, r.patience) {
 			answer[1] = AnswerIllegal
 		}
 		for _, a := range l.grants {
@@ -135,7 +135,7 @@ func slowOracle(r *record) [4]string {
 }
 
 // twoAt says whether some position belongs to two grants of a lock.
-func twoAt(r *record, l *lock, lasts func(*op) time.Duration, belief bool) bool {
+func twoAt(r *record, l *lock, lasts func(*op) time.Duration) bool {
 	about := make([][]*history.Event, len(l.grants))
 	for i, g := range l.grants {
 		about[i] = eventsOf(r, g)
@@ -143,7 +143,7 @@ func twoAt(r *record, l *lock, lasts func(*op) time.Duration, belief bool) bool 
 	for p := int64(1); p <= 2*int64(len(r.h.Events)); p++ {
 		n := 0
 		for i := range l.grants {
-			if heldAt(r, about[i], p, lasts, belief) {
+			if heldAt(r, about[i], p, lasts) {
 				n++
 			}
 		}
@@ -167,7 +167,7 @@ func eventsOf(r *record, g *grant) []*history.Event {
 	return about
 }
 
-func heldAt(r *record, about []*history.Event, p int64, lasts func(*op) time.Duration, belief bool) bool {
+func heldAt(r *record, about []*history.Event, p int64, lasts func(*op) time.Duration) bool {
 	now := r.h.Events[(p-1)/2].T // of the event at p, or the next after it
 	held := false
 	for _, e := range about {
@@ -182,7 +182,7 @@ func heldAt(r *record, about []*history.Event, p int64, lasts func(*op) time.Dur
 			}
 		case history.Return:
 			o := r.byOp[e.Op]
-			if e.Result == history.Gone && (past && belief || 2*o.call.Seq <= p && !belief) {
+			if past && e.Result == history.Gone {
 				return false
 			}
 			if past && e.Result == history.OK && (e.Do == history.Acquire || e.Do == history.Extend) {
