@@ -134,7 +134,7 @@ func remainder(fs []Finding, n int) Finding {
 	first := fs[0]
 	latest := slices.MaxFunc(fs, func(a, b Finding) int { return cmp.Compare(a.At, b.At) })
 	return Finding{
-		ID: first.ID, Cause: first.Cause, Blame: first.Blame, At: latest.At, Count: n,
+		ID: first.ID, Cause: first.Cause, Blame: first.Blame, At: latest.At, Count: n, More: n,
 		Words: fmt.Sprintf("and %d more like these, which are counted and not told one by one", n),
 	}
 }

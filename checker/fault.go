@@ -253,7 +253,7 @@ func (r *record) delayed(g *grant, from, to int64) *fault {
 	var own, links, others []*fault
 	for _, f := range r.faults {
 		switch {
-		case !slices.Contains(delaying, f.name) || !f.acted(r, from, to):
+		case !slices.Contains(delaying, f.name) || !f.acted(r, from, to) || pos(f.struck()) > to:
 		case slices.Contains(f.targets, g.host):
 			own = append(own, f)
 		case f.hits(func(h string) bool { return h == g.host }):

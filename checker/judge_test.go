@@ -191,7 +191,7 @@ func TestManyFindings(t *testing.T) {
 			if f.ID != DoubleGrant {
 				continue
 			}
-			told += max(f.Count, 1)
+			told += f.Number()
 		}
 		if told != 30*29/2 {
 			t.Errorf("%+v: %d pairs are told or counted, want %d", o, told, 30*29/2)
@@ -223,10 +223,10 @@ func TestManyCauses(t *testing.T) {
 				continue
 			}
 			kind := f.Kind()
-			if f.Count > 0 {
+			if f.More > 0 {
 				kind += " more"
 			}
-			count[kind] += max(f.Count, 1)
+			count[kind] += f.Number()
 		}
 		var got []string
 		for _, more := range []string{"", " more"} {

@@ -71,6 +71,9 @@ type Finding struct {
 	// (unavailable) or refused (orphan, wedge), or for how many findings that are
 	// not told one by one this one stands (the last of its kind, without Events).
 	Count int `json:"count,omitempty"`
+	// More is 0, but for the last of a kind of which not all are told one by one:
+	// for how many it stands.
+	More int `json:"more,omitempty"`
 	// Lasted is how long it went on: the overlap, or the time until it was noticed.
 	Lasted time.Duration `json:"lasted,omitempty"`
 	// Words tells it in one sentence, with the times of the deciding events.
@@ -88,6 +91,10 @@ func (f Finding) Kind() string {
 	}
 	return f.ID + "/" + f.Cause
 }
+
+// Number is for how many findings it stands: 1, but for the last of a kind of which
+// not all are told one by one.
+func (f Finding) Number() int { return max(f.More, 1) }
 
 // Verdict is all that a judge says of one history.
 type Verdict struct {

@@ -128,7 +128,7 @@ func Violations(v *checker.Verdict) int {
 	n := 0
 	for _, f := range v.Findings {
 		if decides(f) {
-			n++
+			n += f.Number()
 		}
 	}
 	return n

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"lockchaos/checker"
 )
 
 // schema compiles one of the published schemas.
@@ -65,6 +67,18 @@ func TestSchema(t *testing.T) {
 		}
 		if err := verdicts.Validate(value(t, one)); err != nil {
 			t.Errorf("verdict of %s: %v", s.Key, err)
+		}
+	}
+	for _, id := range checker.IDs() {
+		a := *some()[0].Assessment
+		v := *a.Verdict
+		v.Findings, a.Verdict = []checker.Finding{{ID: id, Count: 3, More: 3}}, &v
+		one, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := verdicts.Validate(value(t, one)); err != nil {
+			t.Errorf("%s: %v", id, err)
 		}
 	}
 	for was, now := range map[string]string{

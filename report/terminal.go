@@ -225,9 +225,10 @@ func tally(v *checker.Verdict, which func(checker.Finding) bool) string {
 			continue
 		}
 		name := f.Kind()
-		if count[name]++; count[name] == 1 {
+		if count[name] == 0 {
 			order = append(order, name)
 		}
+		count[name] += f.Number()
 	}
 	for i, name := range order {
 		if n := count[name]; n > 1 {

@@ -63,6 +63,15 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// What is not told one by one counts as what it is.
+func TestUntold(t *testing.T) {
+	a := assess("single", "x", "none", 1, checker.Violated, checker.Finding{ID: checker.StaleHolder}, checker.Finding{ID: checker.StaleHolder},
+		checker.Finding{ID: checker.StaleHolder, Count: 44, More: 44}, checker.Finding{ID: checker.LostUpdate, Count: 3})
+	if n, k := Violations(a.Verdict), kinds(a.Verdict); n != 47 || k != "stale-holder ×46, lost-update" {
+		t.Errorf("%d violations, %s; want 47, stale-holder ×46, lost-update", n, k)
+	}
+}
+
 // With more than one trial, a cell always says in how many.
 func TestShare(t *testing.T) {
 	bad := assess("single", "x", "none", 1, checker.Violated, checker.Finding{ID: checker.LostUpdate})
