@@ -244,7 +244,7 @@ func TestHold(t *testing.T) {
 	if err != nil || h.Held != "first" || !strings.HasPrefix(h.String(), "held by first; Redis server") {
 		t.Errorf("%v, %v", h, err)
 	}
-	briefly, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	briefly, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := hold(briefly, m, token, "second"); !errors.Is(err, errHeld) || !strings.Contains(err.Error(), "held by first") {
 		t.Errorf("a second hold: %v", err)

@@ -128,9 +128,9 @@ func TestPlainRuns(t *testing.T) {
 	f := newFarm(t, RoleLock, RoleLock, RoleLock, RoleLock, RoleLock, RoleResource, RoleTokens)
 	for name, c := range map[string]struct{ lock, guard, fault string }{
 		"clock":     {"single, ttl: 1s", "fence", "clock-jump, nodes: [n1], by: 100ms, from: after w1 acquired 2"},
-		"partition": {"redlock, token: quorum, ttl: 1s", "fence-read", "partition, hosts: [w1], nodes: [n1, n2], from: after w1 acquired 2, for: 100ms"},
-		"hold":      {"redlock, token: external, ttl: 1s", "version", "hold, hosts: [w1], nodes: [n2], from: after w1 acquired 2, for: 50ms"},
-		"delay":     {"single-mint-after, ttl: 1s", "atomic", "delay, hosts: [w2], nodes: [n1], latency: 20ms, from: after w1 acquired 2, for: 100ms"},
+		"partition": {"redlock, token: quorum, ttl: 1s", "fence-read", "partition, hosts: [w1], nodes: [n1, n2], from: after w1 acquired 2, for: 500ms"},
+		"hold":      {"redlock, token: external, ttl: 1s", "version", "hold, hosts: [w1], nodes: [n2], from: after w1 acquired 2, for: 500ms"},
+		"delay":     {"single-mint-after, ttl: 1s", "atomic", "delay, hosts: [w2], nodes: [n1], latency: 20ms, from: after w1 acquired 2, for: 500ms"},
 		"reset":     {"single-bare-del, ttl: 1s", "none", "reset, nodes: [n1, resource], from: after w1 acquired 2"},
 		"pause":     {"redsync-single, ttl: 1s", "none", "pause-host, hosts: [w1], from: after w1 acquired 2, for: 100ms"},
 	} {
