@@ -28,9 +28,9 @@ func (j *judge) gaps(l *lock) {
 		if why != "" {
 			refused = j.r.refusals(l, g, bad)
 		}
-		wedged := j.r.wedges(g, bad, refused)
+		wedged := j.r.wedges(l, g, bad, refused)
 		if !wedged && g.next == nil { // what ended badly may have come long after it
-			if all := j.r.refusals(l, g, g.from); j.r.wedges(g, g.from, all) {
+			if all := j.r.refusals(l, g, g.from); j.r.wedges(l, g, g.from, all) {
 				bad, why, by, refused, wedged = g.from, "by all that is known it was free", 0, all, true
 			}
 		}
@@ -42,8 +42,10 @@ func (j *judge) gaps(l *lock) {
 
 // wedges says whether a gap has no end: nobody got the lock for more than two TTLs
 // until the end of the run, however often they asked. A fault that still acts, on a
-// server's clock say, may be all that keeps it: that time does not count.
-func (r *record) wedges(g gap, bad edge, refused []*op) bool {
+// server's clock say, may be all that keeps it: that time does not count. Nor does
+// what came before an acquire of which nobody knows how it ended: it may have left
+// a key that lives for a TTL, as all before it may have.
+func (r *record) wedges(l *lock, g gap, bad edge, refused []*op) bool {
 	if g.next != nil || len(refused) < 3 {
 		return false
 	}
@@ -51,9 +53,28 @@ func (r *record) wedges(g gap, bad edge, refused []*op) bool {
 	if _, to, faulty := r.period(); faulty && to > since.pos {
 		since = edge{to, r.timeOf(to), nil}
 	}
-	i := sort.Search(len(refused), func(i int) bool { return pos(refused[i].ret) > since.pos })
-	refused = refused[i:]
-	return len(refused) >= 3 && refused[len(refused)-1].ret.T-since.t > 2*r.h.Header.TTL
+	returned := func(p int64) func(*op) bool { return func(o *op) bool { return pos(o.ret) > p } }
+	for {
+		refused = from(refused, returned(since.pos))
+		later := from(l.vague, returned(since.pos))
+		n := len(refused)
+		if len(later) > 0 {
+			n -= len(from(refused, returned(pos(later[0].ret))))
+		}
+		if n >= 3 && refused[n-1].ret.T-since.t > 2*r.h.Header.TTL {
+			return true
+		}
+		if len(later) == 0 {
+			return false
+		}
+		since = at(later[0].ret)
+	}
+}
+
+// from is the rest of a list from the first of which a condition holds, as it does
+// of all after it.
+func from(ops []*op, holds func(*op) bool) []*op {
+	return ops[sort.Search(len(ops), func(i int) bool { return holds(ops[i]) }):]
 }
 
 func (j *judge) addGap(l *lock, g gap, bad edge, why string, by int64, refused []*op, wedged bool) {
