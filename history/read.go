@@ -69,6 +69,24 @@ func Open(path string) (*History, error) {
 	return ReadAll(f, path)
 }
 
+// OpenHeader reads the header of the history in a file, and nothing after it.
+func OpenHeader(path string) (Header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Header{}, err
+	}
+	defer f.Close()
+	line, err := readLine(bufio.NewReader(f))
+	if err != nil {
+		return Header{}, &LineError{path, 1, string(line), err}
+	}
+	h := &History{}
+	if err := h.parse(line, 1); err != nil {
+		return Header{}, &LineError{path, 1, string(line), err}
+	}
+	return h.Header, nil
+}
+
 // ReadAll reads a whole history. name stands for the file in errors. A last
 // line without its line end is left out and marks the history as truncated;
 // any other line that does not parse, or is out of sequence, is a LineError.

@@ -1,27 +1,29 @@
 package runner
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lockchaos/checker"
-	"lockchaos/faults"
-	"lockchaos/locks"
 	"lockchaos/scenario"
 )
 
 // Shrinker looks for the smallest schedule that still gives one finding, by
-// running ever smaller ones in the simulation.
+// running ever smaller ones in the simulation. Each is run as its own file gives it,
+// so that none is tried that could not be written down.
 type Shrinker struct {
 	Bubble func(func())
 	World  World
 	Guard  string
-	// Seed is that of the run at first, and of the smallest one in the end. A
-	// smaller schedule shifts every later draw, so that what it found is found at
-	// other draws or not at all: each is tried with Seeds seeds.
+	// Seed is that of the run at first. A smaller schedule shifts every later draw,
+	// so that what it found is found at other draws or not at all: each is tried
+	// with Seeds seeds.
 	Seed   int64
 	Seeds  int
 	Kind   string // of the finding, with a cause or with any: double-grant/state-loss, double-grant
@@ -30,83 +32,185 @@ type Shrinker struct {
 	// been, and the smallest so far.
 	Tried func(runs int, best *scenario.Scenario)
 
-	runs  int
-	best  *scenario.Scenario
+	ctx context.Context
+	// had are the safety findings of the run at first: what gives another has gone
+	// wrong for another reason, even where it ends in the same damage.
+	had   map[string]bool
+	when  time.Duration // the finding came in that run
+	vague bool          // it was inconclusive to begin with
+	seed  int64
 	last  Seed
-	vague bool // the run was inconclusive to begin with
+	// failed are the files that none of the seeds gave the finding with: after a
+	// change that is kept, many of the same are come to again.
+	failed map[[sha256.Size]byte]bool
+	best   *scenario.Scenario // of found
+
+	mu    sync.Mutex
+	runs  int
+	found Shrunk
+}
+
+// Shrunk is the smallest schedule that was found.
+type Shrunk struct {
+	// Scenario is nil where nothing that could be taken away was found.
+	Scenario *scenario.Scenario
+	Seed     int64
+	Runs     int
+
+	guard, kind string
+	gives       Seed
 }
 
 // ErrNotThere is returned where the schedule does not give the finding at all.
 var ErrNotThere = errors.New("the run does not give this finding")
 
-// Shrink returns the smallest scenario found, and how many runs it took.
-func (k *Shrinker) Shrink(s *scenario.Scenario) (*scenario.Scenario, int, error) {
-	k.vague = true
-	if !k.givesWith(s, k.Seed) {
-		return nil, k.runs, fmt.Errorf("%w: %s", ErrNotThere, k.Kind)
+// Shrink looks until nothing smaller is found, or the runs are used up, or ctx is
+// over, whose cause it then returns. Found has what it came to.
+func (k *Shrinker) Shrink(ctx context.Context, s *scenario.Scenario) error {
+	k.ctx, k.seed, k.vague, k.failed = ctx, k.Seed, true, map[[sha256.Size]byte]bool{}
+	first, err := k.named(s)
+	if err != nil {
+		return err
 	}
-	k.vague = k.last.Outcome == checker.Inconclusive
-	k.best = s
-	for {
-		size := weigh(k.best)
-		k.fewerFaults()
-		k.fewerTargets()
-		k.fewerHosts()
-		k.shorter()
-		if weigh(k.best) == size { // only then: it takes many runs
-			k.finer()
+	if !k.givesWith(first, k.Seed) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		if weigh(k.best) == size || k.runs >= k.Budget {
-			return k.best, k.runs, nil
-		}
+		return fmt.Errorf("%w: %s", ErrNotThere, k.Kind)
 	}
+	k.vague, k.had = k.last.Outcome == checker.Inconclusive, safety(k.last)
+	k.when = k.last.Findings[slices.IndexFunc(k.last.Findings, k.wanted)].at
+	k.best = first
+	k.oneFault()
+	k.smallest()
+	k.rounder()
+	k.plainSeed()
+	return context.Cause(ctx)
 }
 
-// weigh is what shrinking makes smaller.
-func weigh(s *scenario.Scenario) [5]int64 {
-	w := [5]int64{int64(len(s.Faults)), 0, int64(s.Hosts), 0, int64(s.Workload.Rounds)}
-	for _, f := range s.Faults {
-		w[1] += int64(len(f.Hosts) + len(f.Nodes))
-		w[3] += int64(f.For + f.Latency + f.Jitter)
-	}
-	return w
+// Found is the smallest schedule so far. It may be asked while Shrink is at work.
+func (k *Shrinker) Found() Shrunk {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f := k.found
+	f.Runs, f.guard, f.kind = k.runs, k.Guard, k.Kind
+	return f
 }
+
+// File is the schedule as a file of its own that expects what was seen of it, so
+// that it is as expected when it is run by itself.
+func (f Shrunk) File() (*scenario.Scenario, error) {
+	e := scenario.Expect{Outcome: string(f.gives.Outcome)}
+	for _, finding := range f.gives.Findings {
+		name := finding.Kind
+		if scenario.CheckFinding(name) != nil { // no cause can be expected of it
+			name, _, _ = strings.Cut(name, "/")
+		}
+		if !slices.Contains(e.Findings, name) {
+			e.Findings = append(e.Findings, name)
+		}
+	}
+	return f.Scenario.Alone(f.guard, e, fmt.Sprintf("shrunk for %s; chaos run FILE --on sim --seed %d", f.kind, f.Seed))
+}
+
+// shrunkSuffix is what a shrunk scenario is called beside the one that it is made of.
+const shrunkSuffix = "-shrunk"
+
+// named is the file to begin with. It has a name of its own, or a report would put
+// it in one column with what it is made of.
+func (k *Shrinker) named(s *scenario.Scenario) (*scenario.Scenario, error) {
+	c := *s
+	if !strings.HasSuffix(s.Name, shrunkSuffix) {
+		c.Name = s.Name + shrunkSuffix
+		c.About = fmt.Sprintf("what is left of %s for %s", s.Name, k.Kind)
+	}
+	return k.file(c)
+}
+
+// file is a scenario as its own file gives it. The error says why no such file can be.
+func (k *Shrinker) file(s scenario.Scenario) (*scenario.Scenario, error) {
+	return s.Alone(k.Guard, scenario.Expect{Outcome: scenario.AnyOutcome}, "tried")
+}
+
+// over tells that no more runs are to be done.
+func (k *Shrinker) over() bool { return k.runs >= k.Budget || k.ctx.Err() != nil }
 
 // gives runs a scenario and tells whether it gives the finding: with the seed
 // that gave it last, or with one of the first few.
 func (k *Shrinker) gives(s *scenario.Scenario) bool {
-	if k.givesWith(s, k.Seed) {
+	sum := sha256.Sum256(s.Source)
+	if k.failed[sum] {
+		return false
+	}
+	if k.givesWith(s, k.seed) {
 		return true
 	}
 	for seed := range int64(k.Seeds - 1) {
-		if seed+1 != k.Seed && k.givesWith(s, seed+1) {
-			k.Seed = seed + 1
+		if seed+1 != k.seed && k.givesWith(s, seed+1) {
+			k.seed = seed + 1
 			return true
 		}
+	}
+	if !k.over() {
+		k.failed[sum] = true
 	}
 	return false
 }
 
 func (k *Shrinker) givesWith(s *scenario.Scenario, seed int64) bool {
-	if k.runs >= k.Budget {
+	if k.over() {
 		return false
 	}
-	k.runs++
 	k.last = runSeed(k.Bubble, k.World, s, k.Guard, seed)
+	k.mu.Lock()
+	k.runs++
+	k.mu.Unlock()
 	if k.last.Outcome == checker.Inconclusive && !k.vague {
 		return false // what is left proves nothing
 	}
-	return slices.ContainsFunc(k.last.Findings, func(f SeedFinding) bool {
-		id, _, _ := strings.Cut(f.Kind, "/")
-		return k.Kind == f.Kind || k.Kind == id
-	})
+	return k.same(k.last)
 }
 
-// keep takes a smaller scenario if it still gives the finding.
+// same tells that a run gives the finding, and no fault that the first one had not.
+func (k *Shrinker) same(s Seed) bool {
+	there := slices.ContainsFunc(s.Findings, k.wanted)
+	if k.had == nil { // it is the first
+		return there
+	}
+	for kind := range safety(s) {
+		there = there && k.had[kind]
+	}
+	return there
+}
+
+// wanted tells that a finding is of the kind that is looked for.
+func (k *Shrinker) wanted(f SeedFinding) bool { return k.Kind == f.Kind || k.Kind == id(f) }
+
+func id(f SeedFinding) string {
+	name, _, _ := strings.Cut(f.Kind, "/")
+	return name
+}
+
+// safety are the kinds of safety finding of a run, with their causes.
+func safety(s Seed) map[string]bool {
+	kinds := map[string]bool{}
+	for _, f := range s.Findings {
+		if checker.Safety(id(f)) {
+			kinds[f.Kind] = true
+		}
+	}
+	return kinds
+}
+
+// keep takes a smaller scenario if a file can hold it and it still gives the finding.
 func (k *Shrinker) keep(s scenario.Scenario) bool {
-	smaller := k.gives(&s)
+	if k.over() {
+		return false
+	}
+	c, err := k.file(s)
+	smaller := err == nil && k.gives(c)
 	if smaller {
-		k.best = &s
+		k.take(c)
 	}
 	if k.Tried != nil {
 		k.Tried(k.runs, k.best)
@@ -114,135 +218,10 @@ func (k *Shrinker) keep(s scenario.Scenario) bool {
 	return smaller
 }
 
-func (k *Shrinker) with(faults []faults.Spec) scenario.Scenario {
-	s := *k.best
-	s.Faults = faults
-	return s
-}
-
-// fewerFaults is delta debugging over the faults: it takes away halves, then
-// quarters, and so on to single ones. Zeller and Hildebrandt, "Simplifying and
-// Isolating Failure-Inducing Input" (2002).
-func (k *Shrinker) fewerFaults() {
-	for size := (len(k.best.Faults) + 1) / 2; size >= 1; {
-		removed := false
-		for at := 0; at < len(k.best.Faults); {
-			end := min(at+size, len(k.best.Faults))
-			rest := slices.Concat(k.best.Faults[:at], k.best.Faults[end:])
-			if k.keep(k.with(rest)) {
-				removed = true
-			} else {
-				at = end
-			}
-		}
-		if size == 1 && !removed {
-			return
-		}
-		size = max(1, size/2)
-	}
-}
-
-// change tries a change of one fault.
-func (k *Shrinker) change(i int, f func(*faults.Spec)) bool {
-	list := slices.Clone(k.best.Faults)
-	spec := list[i]
-	spec.Hosts, spec.Nodes = slices.Clone(spec.Hosts), slices.Clone(spec.Nodes)
-	f(&spec)
-	list[i] = spec
-	return k.keep(k.with(list))
-}
-
-// fewerTargets takes hosts and nodes away from each fault.
-func (k *Shrinker) fewerTargets() {
-	for i := range k.best.Faults {
-		for j := len(k.best.Faults[i].Hosts) - 1; j >= 0 && len(k.best.Faults[i].Hosts) > 1; j-- {
-			k.change(i, func(f *faults.Spec) { f.Hosts = slices.Delete(f.Hosts, j, j+1) })
-		}
-		for j := len(k.best.Faults[i].Nodes) - 1; j >= 0 && len(k.best.Faults[i].Nodes) > 1; j-- {
-			k.change(i, func(f *faults.Spec) { f.Nodes = slices.Delete(f.Nodes, j, j+1) })
-		}
-	}
-}
-
-// fewerHosts takes away the last host, and what is done to it, as long as two are left.
-func (k *Shrinker) fewerHosts() {
-	for k.best.Hosts > 2 {
-		s := *k.best
-		last := scenario.HostName(s.Hosts - 1)
-		s.Hosts--
-		s.Faults = nil
-		for _, f := range k.best.Faults {
-			had := len(f.Hosts) > 0
-			f.Hosts = slices.DeleteFunc(slices.Clone(f.Hosts), func(h string) bool { return h == last })
-			if !had || len(f.Hosts) > 0 {
-				s.Faults = append(s.Faults, f)
-			}
-		}
-		if !k.keep(s) {
-			break
-		}
-	}
-	for k.best.Workload.Rounds > 1 {
-		s := *k.best
-		s.Workload.Rounds /= 2
-		if !k.keep(s) {
-			break
-		}
-	}
-}
-
-// shorter halves durations and delays, and moves all faults to an earlier start.
-func (k *Shrinker) shorter() {
-	for i := range k.best.Faults {
-		for k.best.Faults[i].For.D() > 2*time.Millisecond &&
-			k.change(i, func(f *faults.Spec) { f.For = half(f.For) }) {
-		}
-		for k.best.Faults[i].Latency.D() > 2*time.Millisecond &&
-			k.change(i, func(f *faults.Spec) { f.Latency, f.Jitter = half(f.Latency), half(f.Jitter) }) {
-		}
-	}
-	k.earlier()
-}
-
-// finer takes less than half away from what shorter could not halve: a quarter,
-// an eighth and a sixteenth.
-func (k *Shrinker) finer() {
-	for i := range k.best.Faults {
-		for _, part := range []locks.Duration{4, 8, 16} {
-			for k.best.Faults[i].For.D() > 2*time.Millisecond &&
-				k.change(i, func(f *faults.Spec) { f.For = less(f.For, part) }) {
-			}
-			for k.best.Faults[i].Latency.D() > 2*time.Millisecond &&
-				k.change(i, func(f *faults.Spec) { f.Latency, f.Jitter = less(f.Latency, part), less(f.Jitter, part) }) {
-			}
-		}
-	}
-}
-
-// less takes one of so many parts away.
-func less(d, parts locks.Duration) locks.Duration {
-	return d - locks.Duration((d / parts).D().Round(5*time.Microsecond))
-}
-
-func half(d locks.Duration) locks.Duration {
-	return locks.Duration((d.D() / 2).Round(5 * time.Microsecond))
-}
-
-// earlier moves all timed starts by one amount, which leaves their order.
-func (k *Shrinker) earlier() {
-	first := time.Duration(-1)
-	for _, f := range k.best.Faults {
-		if f.From.Timed && (first < 0 || f.From.At < first) {
-			first = f.From.At
-		}
-	}
-	for ; first > 10*time.Millisecond; first /= 2 {
-		list := slices.Clone(k.best.Faults)
-		for i := range list {
-			if list[i].From.Timed {
-				list[i].From = faults.At(list[i].From.At - first/2)
-			}
-		}
-		k.keep(k.with(list))
-	}
+// take makes what was run last the smallest so far.
+func (k *Shrinker) take(s *scenario.Scenario) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.best = s
+	k.found = Shrunk{Scenario: s, Seed: k.last.Seed, gives: k.last}
 }

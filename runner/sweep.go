@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"lockchaos/checker"
 	"lockchaos/history"
@@ -40,6 +41,8 @@ type SeedFinding struct {
 	Contained bool   `json:"contained,omitempty"`
 	Count     int    `json:"count"`
 	Words     string `json:"words"`
+
+	at time.Duration // when that was
 }
 
 // RunSeed runs one seed of a scenario with one guard in a bubble of its own,
@@ -116,7 +119,7 @@ func seedFindings(v *checker.Verdict) []SeedFinding {
 		if !ok {
 			i = len(all)
 			index[kind] = i
-			all = append(all, SeedFinding{Kind: kind, Contained: f.Contained, Words: f.Words})
+			all = append(all, SeedFinding{Kind: kind, Contained: f.Contained, Words: f.Words, at: f.At})
 		}
 		all[i].Count++
 		all[i].Contained = all[i].Contained && f.Contained

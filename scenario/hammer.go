@@ -101,9 +101,14 @@ func (s *Scenario) hammerDefaults() {
 }
 
 // Alone is the scenario with one guard and what is expected with it, written as
-// a file of its own under a comment.
+// a file of its own under a comment, and read back from it: what it then holds is
+// what a run of that file does. The error is an *Error where no such file can be.
 func (s *Scenario) Alone(guard string, e Expect, comment string) (*Scenario, error) {
 	c := *s
 	c.Guards, c.Expect, c.Control = []string{guard}, map[string]Expect{guard: e}, NoControl
-	return c.withSource(comment)
+	w, err := c.withSource(comment)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(w.Source, s.File)
 }

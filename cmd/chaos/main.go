@@ -134,13 +134,13 @@ func (silent) Printf(context.Context, string, ...any) {}
 const grace = time.Second
 
 // endWith ends the program soon after its context. Within a bubble of virtual
-// time no context from outside can be seen, and there is nothing to clean up.
-func endWith(ctx context.Context) {
+// time no context from outside can be seen, and there is nothing to clean up; late
+// saves what there is to save.
+func endWith(ctx context.Context, late func(error) error) {
 	go func() {
 		<-ctx.Done()
 		time.Sleep(grace)
-		fmt.Fprintln(os.Stderr, "chaos: interrupted")
-		os.Exit(results.ExitInterrupted)
+		os.Exit(finish(late(context.Cause(ctx))))
 	}()
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,25 +86,14 @@ func open(dir string) (*savedRun, error) {
 		}
 		dir = runs[0]
 	}
-	s := &savedRun{dir: dir}
-	if err := results.Load(dir, results.ManifestFile, &s.manifest); err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s: no run directory (no %s)", dir, results.ManifestFile)
-		}
+	m, sc, err := results.Repeatable(dir)
+	if errors.Is(err, os.ErrNotExist) && results.Regular(filepath.Join(dir, results.ManifestFile)) != nil {
+		return nil, fmt.Errorf("%s: no run directory (no %s)", dir, results.ManifestFile)
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
-	s.scenario, err = scenario.Load(filepath.Join(dir, results.ScenarioFile))
-	switch {
-	case err != nil:
-		return nil, err
-	case !slices.Contains(s.scenario.Guards, s.manifest.Guard):
-		return nil, fmt.Errorf("%s: the guard is %q, and its scenario has %s",
-			filepath.Join(dir, results.ManifestFile), s.manifest.Guard, strings.Join(s.scenario.Guards, ", "))
-	case s.manifest.Control:
-		s.scenario = s.scenario.WithoutFaults()
-	}
-	return s, nil
+	return &savedRun{dir: dir, manifest: *m, scenario: sc}, nil
 }
 
 // again runs it again and compares.
@@ -137,32 +127,58 @@ func (s *savedRun) again(out io.Writer, do func(runner.Run, io.Writer) error) er
 		fmt.Fprintf(out, "  %s\n", report.Clean(f.Words))
 	}
 	if m.World == scenario.Simulation {
-		return compareBytes(out, was, now.Bytes())
+		return s.compareBytes(out, was, now.Bytes())
 	}
 	return s.compareVerdicts(out, v)
 }
 
 // compareBytes says whether two histories are the same, byte for byte.
-func compareBytes(out io.Writer, was, now []byte) error {
-	if bytes.Equal(was, now) {
+func (s *savedRun) compareBytes(out io.Writer, was, now []byte) error {
+	line, x, y := firstDifference(was, now)
+	if line == 0 {
 		fmt.Fprintf(out, "the history is identical: %d lines, %d bytes\n", bytes.Count(now, []byte("\n")), len(now))
 		return nil
 	}
-	a, b := bytes.Split(was, []byte("\n")), bytes.Split(now, []byte("\n"))
-	for i := range max(len(a), len(b)) {
-		var x, y []byte
-		if i < len(a) {
-			x = a[i]
-		}
-		if i < len(b) {
-			y = b[i]
-		}
-		if !bytes.Equal(x, y) {
-			fmt.Fprintf(out, "the history differs from line %d on:\n  saved: %s\n  now:   %s\n", i+1, report.Clean(string(x)), report.Clean(string(y)))
-			break
-		}
+	fmt.Fprintf(out, "the history differs from line %d on:\n  saved: %s\n  now:   %s\n", line, x, y)
+	reason := "the saved files were changed, or by another version of the program or a library, or this is a bug of the simulation"
+	if unlike := s.manifest.Machine.Unlike(results.ThisMachine("")); len(unlike) > 0 {
+		reason += " (it was saved with " + strings.Join(unlike, "; ") + ")"
 	}
-	return harness(errors.New("not identical: the saved files were changed, or by another version of the program or a library, or this is a bug of the simulation"))
+	return harness(errors.New("not identical: " + reason))
+}
+
+// firstDifference is the first line in which two texts differ, from 1, and how each
+// has it; 0 where they are the same. Line ends are of the line: one that is missing
+// at the end of a file is a difference, too.
+func firstDifference(was, now []byte) (line int, x, y string) {
+	if bytes.Equal(was, now) {
+		return 0, "", ""
+	}
+	a, b := slices.Collect(bytes.Lines(was)), slices.Collect(bytes.Lines(now))
+	i := 0
+	for i < min(len(a), len(b)) && bytes.Equal(a[i], b[i]) {
+		i++
+	}
+	return i + 1, tellLine(a, i), tellLine(b, i)
+}
+
+// tellLine shows a line, with what cannot be seen in it written as in Go, and says
+// where there is nothing to show.
+func tellLine(lines [][]byte, i int) string {
+	if i >= len(lines) {
+		return "(no more lines)"
+	}
+	text, ended := strings.CutSuffix(string(lines[i]), "\n")
+	if report.Clean(text) != text {
+		text = strconv.Quote(text)
+	}
+	switch {
+	case text == "":
+		return "(an empty line)"
+	case !ended:
+		return text + " (without a line end)"
+	}
+	return text
 }
 
 // compareVerdicts is for real servers, where no two histories are the same.

@@ -118,7 +118,7 @@ func playCommand() *cobra.Command {
 		Use: player, Hidden: true, Args: cobra.NoArgs,
 		Short: "Simulate what is asked for on standard input; a child of serve",
 		Run: func(cmd *cobra.Command, _ []string) {
-			endWith(cmd.Context())
+			endWith(cmd.Context(), nothingToSave)
 			sim.Main(func(bubble func(func())) int {
 				return finish(harness(play.Loop(os.Stdin, os.Stdout, func() { os.Exit(results.ExitExpected) }, bubble, simWorld{})))
 			})

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +27,13 @@ func shrinkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shrink run-directory",
 		Short: "Find the smallest schedule that still gives the same finding (simulated runs)",
-		Args:  cobra.ExactArgs(1),
+		Long: "Takes away faults, orders, targets, hosts and time from a saved run of the simulation, as long\n" +
+			"as it gives the same finding, and writes what is left as " + shrunkFile + " beside the run, with the\n" +
+			"outcome and the findings that were seen of it as what it expects.\n\n" +
+			"The same finding is one of the same kind, from a run without any safety finding of a kind, or\n" +
+			"of a cause, that the saved run did not have: that would be another fault that ends alike.\n" +
+			"Interrupted, it saves the smallest schedule so far, and ends with 130.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			saved, err := open(args[0])
 			if err != nil {
@@ -46,10 +56,12 @@ func shrinkCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			simulate(cmd.Context(), func(bubble func(func())) int {
-				k := &runner.Shrinker{Bubble: bubble, World: simWorld{}, Guard: saved.manifest.Guard,
-					Seed: saved.manifest.Seed, Seeds: seeds, Kind: kind, Budget: budget}
-				return finish(saved.shrink(k, cmd.OutOrStdout()))
+			k := &runner.Shrinker{World: simWorld{}, Guard: saved.manifest.Guard,
+				Seed: saved.manifest.Seed, Seeds: seeds, Kind: kind, Budget: budget}
+			s := &shrinking{saved: saved, k: k, out: cmd.OutOrStdout()}
+			simulateUntil(cmd.Context(), s.end, func(bubble func(func())) int {
+				k.Bubble = bubble
+				return finish(s.do(cmd.Context()))
 			})
 			return nil
 		},
@@ -74,33 +86,69 @@ func (s *savedRun) finding() (string, error) {
 	return "", fmt.Errorf("%s: there is no finding to shrink for; --finding names one", s.dir)
 }
 
-func (s *savedRun) shrink(k *runner.Shrinker, out io.Writer) error {
-	_, live := terminal(out)
-	progress := report.NewShrinking(out, live, k.Kind, s.scenario)
-	k.Tried = progress.Tried
-	small, runs, err := k.Shrink(s.scenario)
-	progress.Clear()
-	if err != nil {
+// shrinking is one call of shrink. Two may come to its end: the search, and a signal
+// that has not been minded for too long, as within a long run.
+type shrinking struct {
+	saved    *savedRun
+	k        *runner.Shrinker
+	out      io.Writer
+	progress atomic.Pointer[report.Shrinking]
+	once     sync.Once
+	err      error
+}
+
+// do looks, and then saves and tells.
+func (s *shrinking) do(ctx context.Context) error {
+	_, live := terminal(s.out)
+	progress := report.NewShrinking(s.out, live, s.k.Kind, s.saved.scenario)
+	s.progress.Store(progress)
+	s.k.Tried = progress.Tried
+	return s.end(s.k.Shrink(ctx, s.saved.scenario))
+}
+
+// end saves and tells what was found, once. err is why there is no more.
+func (s *shrinking) end(err error) error {
+	s.once.Do(func() { s.err = s.tell(s.k.Found(), err) })
+	return s.err
+}
+
+func (s *shrinking) tell(f runner.Shrunk, err error) error {
+	if p := s.progress.Load(); p != nil {
+		p.Clear()
+	}
+	switch {
+	case errors.Is(err, errInterrupted):
+		err = fmt.Errorf("%w after %d runs", err, f.Runs)
+	case err != nil:
 		return usage(err)
 	}
-	if small == s.scenario {
-		fmt.Fprintf(out, "%s: nothing that could be taken away was found in %d runs\n", k.Kind, runs)
-		return nil
+	if f.Scenario == nil {
+		fmt.Fprintf(s.out, "%s: nothing that could be taken away was found in %d runs\n", s.k.Kind, f.Runs)
+		return err
 	}
-	e := scenario.Expect{Outcome: scenario.AnyOutcome, Findings: []string{k.Kind}}
-	small, err = small.Alone(k.Guard, e, fmt.Sprintf("shrunk for %s; chaos run FILE --on sim --seed %d", k.Kind, k.Seed))
+	return errors.Join(err, s.save(f, err != nil))
+}
+
+// save writes the schedule that was found, and shows it. It is cut where it was
+// broken off.
+func (s *shrinking) save(f runner.Shrunk, cut bool) error {
+	small, err := f.File()
 	if err != nil {
 		return harness(err)
 	}
-	if err := results.SaveBytes(s.dir, shrunkFile, small.Source); err != nil {
+	if err := results.SaveBytes(s.saved.dir, shrunkFile, small.Source); err != nil {
 		return harness(err)
 	}
-	path := filepath.Join(s.dir, shrunkFile)
-	if runs >= k.Budget {
-		fmt.Fprintf(out, "stopped at the limit of %d runs; --runs allows more\n", k.Budget)
+	switch {
+	case cut:
+		fmt.Fprintf(s.out, "broken off after %d runs: what is left may not be the smallest\n", f.Runs)
+	case f.Runs >= s.k.Budget:
+		fmt.Fprintf(s.out, "stopped at the limit of %d runs; --runs allows more\n", s.k.Budget)
 	}
-	fmt.Fprintf(out, "%s: %d of %d faults and %d of %d hosts are left after %d runs\n\n%s\nrepeat: ./chaos run %s --on sim --seed %d\n",
-		k.Kind, len(small.Faults), len(s.scenario.Faults), small.Hosts, s.scenario.Hosts, runs,
-		strings.TrimRight(report.Clean(string(small.Source)), "\n"), path, k.Seed)
+	path := filepath.Join(s.saved.dir, shrunkFile)
+	was := s.saved.scenario
+	fmt.Fprintf(s.out, "%s: %d of %d faults and %d of %d hosts are left after %d runs\n\n%s\nrepeat: ./chaos run %s --on sim --seed %d\n",
+		s.k.Kind, len(small.Faults), len(was.Faults), small.Hosts, was.Hosts, f.Runs,
+		strings.TrimRight(report.Clean(string(small.Source)), "\n"), runner.Quote(path), f.Seed)
 	return nil
 }

@@ -30,11 +30,20 @@ const crashFD = 3
 // which nobody can go on, ends it at once with exit code 2, which is that of a run
 // without a conclusion. Its parent turns this into an error of the harness.
 func simulate(ctx context.Context, f func(bubble func(func())) (exitCode int)) {
+	simulateUntil(ctx, nothingToSave, f)
+}
+
+// nothingToSave is all that most have to do late.
+func nothingToSave(err error) error { return err }
+
+// simulateUntil is simulate with something to save where a signal comes, and f does
+// not end soon after it: late is called with the signal, and gives what is said of it.
+func simulateUntil(ctx context.Context, late func(error) error, f func(bubble func(func())) (exitCode int)) {
 	if os.Getenv(inSimulation) == "" {
 		os.Exit(finish(supervise(ctx)))
 	}
 	watchCrash()
-	endWith(ctx)
+	endWith(ctx, late)
 	sim.Main(f)
 }
 
