@@ -98,8 +98,9 @@ func Parse(source []byte, file string) (*Scenario, error) {
 // read decodes and validates.
 func (s *Scenario) read(source []byte, file string) error {
 	return parse(source, file, s, func() *problem {
-		s.defaults()
-		return s.validate()
+		w := writtenIn(source)
+		s.defaults(w)
+		return first(s.validateZeros(w), s.validate())
 	})
 }
 

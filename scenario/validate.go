@@ -47,7 +47,7 @@ const mostTTL = locks.Duration(24 * time.Hour)
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
 
-func (s *Scenario) defaults() {
+func (s *Scenario) defaults(w written) {
 	set := func(p *string, v string) {
 		if *p == "" {
 			*p = v
@@ -74,26 +74,8 @@ func (s *Scenario) defaults() {
 		}
 		set(&f.Direction, string(cluster.Both))
 	}
-	s.needsDefault()
-	s.needsEachDefault()
-}
-
-// needsDefault asks of a scenario with faults, where its author asks nothing,
-// that the lock was tried under a fault that lasts, and granted after the last:
-// a fault that nobody meets proves nothing.
-func (s *Scenario) needsDefault() {
-	if s.Needs != (history.Phases{}) || len(s.Faults) == 0 && s.Hammer == nil {
-		return
-	}
-	s.Needs.After.Grants = 1
-	if slices.ContainsFunc(s.Faults, heals) {
-		s.Needs.During.Attempts = 1
-	}
-}
-
-func heals(f faults.Spec) bool {
-	kind, ok := faults.Find(f.Kind)
-	return ok && (kind.Heals || f.Down > 0) && !f.Optional
+	s.needsDefault(w)
+	s.needsEachDefault(w)
 }
 
 func oneOf(path, value string, allowed []string) *problem {
@@ -136,6 +118,9 @@ func (s *Scenario) validate() *problem {
 	}
 	return first(
 		s.validateGuards(),
+		validatePhases("needs", s.Needs),
+		validatePhases("needs_each", s.NeedsEach),
+		validatePhases("demand", s.Demand),
 		must(s.Deadline > 0, "deadline", "%s, expected above 0", s.Deadline),
 		s.validateOrder(),
 		s.validateFaults(),
