@@ -236,6 +236,9 @@ func (s *Suite) entry(c Catalogue, at string, e Entry) ([]*Scenario, error) {
 		if !filepath.IsAbs(arg) {
 			arg = filepath.Join(filepath.Dir(s.file), arg)
 		}
+		if source, err := read(arg); err == nil && isSuite(source, arg) {
+			return nil, s.at(&problem{at, fmt.Sprintf("%s is a suite, and suites do not nest: name scenarios", arg)})
+		}
 	}
 	found, err := c.Find(arg)
 	if errors.Is(err, ErrUnknown) {

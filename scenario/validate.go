@@ -104,7 +104,6 @@ func must(ok bool, path, format string, args ...any) *problem {
 
 func (s *Scenario) validate() *problem {
 	p := first(
-		must(nameForm.MatchString(s.Name), "name", "%q, expected small letters, digits, - and /", s.Name),
 		must(!strings.ContainsFunc(s.About, unicode.IsControl), "about", "%q, expected one line", s.About),
 		oneOf("resource", s.Resource, resources),
 		s.validateWorlds(),
@@ -127,6 +126,31 @@ func (s *Scenario) validate() *problem {
 		s.validateHammer(),
 		s.validateExpect(),
 	)
+}
+
+// mostName is how long a name may be: it is that of a directory, too.
+const mostName = 100
+
+// validateName looks at the name, which is that of the file where none is written.
+func (s *Scenario) validateName(w written) *problem {
+	says := nameProblem(s.Name)
+	if says == "" {
+		return nil
+	}
+	if given := w.value("name"); given == nil || given == "" {
+		return &problem{path: "name", message: says + ": it is taken from the name of the file, as there is no other in it"}
+	}
+	return &problem{path: "name", message: says}
+}
+
+func nameProblem(name string) string {
+	switch {
+	case len(name) > mostName:
+		return fmt.Sprintf("%q, expected at most %d letters and not %d", name, mostName, len(name))
+	case !nameForm.MatchString(name):
+		return fmt.Sprintf("%q, expected small letters, digits, - and /", name)
+	}
+	return ""
 }
 
 func (s *Scenario) validateWorlds() *problem {
@@ -221,7 +245,7 @@ func (s *Scenario) validateOrder() *problem {
 			return p
 		}
 	}
-	return nil
+	return s.validateOrders()
 }
 
 func (s *Scenario) hostExists(path, host string) *problem {

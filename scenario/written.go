@@ -63,6 +63,19 @@ func (w written) fill(value *int, path string, def int) {
 	}
 }
 
+// missing gives a problem with what is not there at all the words for that.
+func (w written) missing(p *problem) *problem {
+	if p == nil {
+		return nil
+	}
+	key, _, _ := strings.Cut(p.path, ".")
+	expected := map[string]string{"lock": "the lock system and its ttl", "hosts": fmt.Sprintf("1 to %d", MostHosts), "workload": "its kind and its rounds"}[key]
+	if expected == "" || w.value(key) != nil {
+		return p
+	}
+	return &problem{key, "missing, expected " + expected}
+}
+
 // A zero at these keys says nothing: it would be read as if the key were absent.
 var (
 	noZeros = []struct{ path, expected string }{
