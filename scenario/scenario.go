@@ -102,7 +102,8 @@ type Workload struct {
 	Kind string `yaml:"kind"`
 	// Discipline is trusting (the default) or checks-lease.
 	Discipline string `yaml:"discipline,omitempty"`
-	// Rounds is how many times each host takes the lock for an increment.
+	// Rounds is how many times each host takes the lock for an increment, at least: with
+	// faults it goes on until they are over, and makes one round more after that.
 	Rounds int `yaml:"rounds"`
 	// Writes is how many increments a host makes in one round, all after one read (1).
 	Writes int `yaml:"writes,omitempty"`
