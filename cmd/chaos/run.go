@@ -139,7 +139,10 @@ func (f runFlags) run(ctx context.Context, args []string, out io.Writer) error {
 		prepare = f.onRemote
 	}
 	without, end, err := prepare(ctx, machine, &batch, args)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // what broke in it says nothing
+		return batch.Cut(ctx, 0)
+	case err != nil:
 		return err
 	}
 	err = carry(ctx, batch, out)
