@@ -185,12 +185,12 @@ workload: {kind: counter, rounds: 1}
 guards: [none]
 deadline: 1s
 faults:
-  - {fault: kill-host, hosts: [w1], from: after w1 extended}
+  - {fault: kill-host, hosts: [w1], from: after w1 acquired 100000}
 expect:
   none: {outcome: safe}
 `)
 	command(t, "run", file, "--results", t.TempDir()).expect(t, results.ExitInconclusive,
-		`"after w1 extended" never came`, "not done within 1s")
+		`"after w1 acquired 100000" never came`, "not done within 1s")
 }
 
 // Fewer acquires than demanded end with 3.
