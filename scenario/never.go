@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"lockchaos/faults"
 	"lockchaos/history"
@@ -25,67 +26,71 @@ func (s *Scenario) extends(path, words string, p faults.Point) *problem {
 func (s *Scenario) validateOrders() *problem {
 	for i, o := range s.Order {
 		path := fmt.Sprintf("order[%d]", i)
-		if p := first(s.extends(path, o.String(), o.Step), s.validateComes(path, o.After), s.withinRounds(path, o)); p != nil {
+		if p := first(s.extends(path, o.String(), o.Step), s.validateComes(path, o.After)); p != nil {
 			return p
 		}
 	}
-	for i, o := range s.Order {
-		path := fmt.Sprintf("order[%d]", i)
-		switch ring := s.ring(i); {
-		case len(ring) == 1:
-			return &problem{path, fmt.Sprintf("%q never comes: what it waits for comes only after the step that waits", o)}
-		case len(ring) > 1:
-			return &problem{path, fmt.Sprintf("%q never comes: it must wait for %q, and that, in the end, for it", o, s.Order[ring[1]])}
+	return s.ringed()
+}
+
+// ringed refuses an order that, in the end, waits for itself.
+func (s *Scenario) ringed() *problem {
+	ring := s.ring()
+	if ring == nil {
+		return nil
+	}
+	path, o := fmt.Sprintf("order[%d]", ring[0]), s.Order[ring[0]]
+	if len(ring) == 1 {
+		return &problem{path, fmt.Sprintf("%q never comes: what it waits for comes only after the step that waits", o)}
+	}
+	return &problem{path, fmt.Sprintf("%q never comes: it must wait for %q, and that, in the end, for it", o, s.Order[ring[1]])}
+}
+
+// ring is a round of orders of which each needs the next to be fulfilled before it
+// can be, from the first in the file on; nil where there is none. Each order is
+// followed once: a file may have thousands.
+func (s *Scenario) ring() []int {
+	done, way := make([]bool, len(s.Order)), []int{}
+	var follow func(i int) []int
+	follow = func(i int) []int {
+		if at := slices.Index(way, i); at >= 0 {
+			ring := way[at:]
+			first := slices.Index(ring, slices.Min(ring))
+			return slices.Concat(ring[first:], ring[:first])
+		}
+		if done[i] {
+			return nil
+		}
+		done[i], way = true, append(way, i)
+		for _, j := range s.needed(s.Order[i].After) {
+			if ring := follow(j); ring != nil {
+				return ring
+			}
+		}
+		way = way[:len(way)-1]
+		return nil
+	}
+	for i := range s.Order {
+		if ring := follow(i); ring != nil {
+			return ring
 		}
 	}
 	return nil
 }
 
-// withinRounds refuses to wait for more than a host does in its rounds. With faults
-// it goes on until they are over, and nobody knows for how long.
-func (s *Scenario) withinRounds(path string, o faults.Order) *problem {
-	if o.After.Timed || len(s.Faults) > 0 || s.Hammer != nil {
+// needed are the orders whose steps must be done before a trigger can come.
+func (s *Scenario) needed(t faults.Trigger) []int {
+	if t.Timed {
 		return nil
 	}
-	w := s.Workload
-	most := map[history.Do]int{
-		history.Acquire: w.Rounds, history.Read: w.Rounds, history.Release: w.Rounds,
-		history.Check: w.Rounds * (1 + w.Writes), history.Write: w.Rounds * w.Writes,
-	}
-	n, bounded := most[o.After.Point.Do]
-	return must(!bounded || o.After.Point.Nth <= n, path, "%q never comes: in its %d rounds, and without faults, %s does that at most %d times",
-		o, w.Rounds, o.After.Point.Host, n)
-}
-
-// ring is a way from an order over those that must be fulfilled before it can be,
-// back to itself; empty where there is none.
-func (s *Scenario) ring(start int) []int {
-	seen := map[int]bool{}
-	var follow func(i int) []int
-	follow = func(i int) []int {
-		for j, o := range s.Order {
-			switch {
-			case !s.needsStep(s.Order[i].After, o.Step):
-			case j == start:
-				return []int{i}
-			case !seen[j]:
-				seen[j] = true
-				if way := follow(j); way != nil {
-					return append([]int{i}, way...)
-				}
-			}
+	var all []int
+	before := s.before(t.Point)
+	for i, o := range s.Order {
+		if o.Step.Host == t.Point.Host && before[o.Step.Do] >= o.Step.Nth {
+			all = append(all, i)
 		}
-		return nil
 	}
-	return follow(start)
-}
-
-// needsStep tells whether a trigger can only come when a step is done.
-func (s *Scenario) needsStep(t faults.Trigger, step faults.Point) bool {
-	if t.Timed || t.Point.Host != step.Host {
-		return false
-	}
-	return s.before(t.Point)[step.Do] >= step.Nth
+	return all
 }
 
 // before is how many steps of each kind a host has surely begun when it has done
