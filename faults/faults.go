@@ -22,8 +22,10 @@ import (
 type Spec struct {
 	// Kind is one of the kinds of fault below.
 	Kind string `yaml:"fault"`
-	// Hosts and Nodes are what it is done to. A fault of links takes both; an
-	// absent list means all hosts, or all lock nodes.
+	// Hosts and Nodes are what it is done to. A fault of links (partition, hold, delay,
+	// reset) takes both, and an absent list means all hosts, or all lock nodes. failover
+	// finds its node by itself, and its hosts are those that stay with an isolated
+	// master: none where absent. All others need their list.
 	Hosts []string `yaml:"hosts,omitempty"`
 	Nodes []string `yaml:"nodes,omitempty"`
 	// Direction is requests, replies or both (the default), for faults of links.

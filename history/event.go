@@ -150,7 +150,8 @@ type Header struct {
 	Workload   string        `json:"workload"`   // counter
 	Guard      string        `json:"guard"`      // one of the Guard constants
 	Discipline string        `json:"discipline"` // trusting or checks-lease
-	// Faults is how many faults the scenario asks for; 0 for a control.
+	// Faults is how many faults must be seen to work: those of the scenario that are
+	// not optional; 0 for a control.
 	Faults int `json:"faults"`
 
 	Needs Phases `json:"needs,omitzero"` // fewer: inconclusive

@@ -95,7 +95,7 @@ func merged(b *strings.Builder, m *results.Merged) {
 }
 
 func writeTally(b *strings.Builder, t *runner.Tally) {
-	fmt.Fprintf(b, "\n%s guard %s on sim: %d seeds, %d safe, %d violated, %d inconclusive", t.Scenario, t.Guard, t.Seeds, t.Safe, t.Violated, t.Inconclusive)
+	fmt.Fprintf(b, "\n%s guard %s on sim: %s, %d safe, %d violated, %d inconclusive", t.Scenario, t.Guard, count(t.Seeds, "seed"), t.Safe, t.Violated, t.Inconclusive)
 	if t.Failed > 0 {
 		fmt.Fprintf(b, ", %d failed", t.Failed)
 	}
@@ -108,7 +108,7 @@ func writeTally(b *strings.Builder, t *runner.Tally) {
 		if k.Contained {
 			held = ", held by the guard"
 		}
-		fmt.Fprintf(b, "  %s in %d seeds, first in %d%s\n    %s\n    repeat: %s\n", k.Kind, k.Seeds, k.First.Seed, held, k.Words, k.First.Repeat)
+		fmt.Fprintf(b, "  %s in %s, first in %d%s\n    %s\n    repeat: %s\n", k.Kind, count(k.Seeds, "seed"), k.First.Seed, held, k.Words, k.First.Repeat)
 	}
 	if s := t.FirstInconclusive; s != nil {
 		fmt.Fprintf(b, "  inconclusive, first in %d: %s\n    repeat: %s\n", s.Seed, strings.Join(s.Reasons, "; "), s.Repeat)

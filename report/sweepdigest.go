@@ -23,7 +23,7 @@ func SweepDigest(s *runner.Sweep) *Digest {
 	for _, t := range s.Tallies {
 		c := &Cell{System: t.System, Guard: t.Guard, Column: strings.TrimPrefix(t.Scenario, t.System+"/"), Mark: sweepMark(t)}
 		c.Rate, c.Unclear = NewRate(t.Violated, t.Violated+t.Safe), t.Inconclusive+t.Failed
-		c.Unexpected = len(t.Unexpected()) > 0
+		c.Unexpected = len(s.Differences(t)) > 0
 		c.found = slices.Sorted(maps.Keys(t.Kinds))
 		d.Rows = append(d.Rows, Row{System: c.System, Guard: c.Guard, Cells: []*Cell{c}})
 	}

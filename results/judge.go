@@ -142,14 +142,19 @@ func (a *Assessment) ExitCode() int {
 		code = ExitHarness
 	}
 	for _, d := range a.Differences {
-		code = Worse(code, map[scenario.DifferenceKind]int{
-			scenario.Safety: ExitUnexpected, scenario.Proof: ExitInconclusive, scenario.Availability: ExitAvailability,
-		}[d.Kind])
+		code = Worse(code, ExitOf(d.Kind))
 	}
 	if !a.Trusted() {
 		code = Worse(code, ExitInconclusive)
 	}
 	return code
+}
+
+// ExitOf is the code of one difference.
+func ExitOf(k scenario.DifferenceKind) int {
+	return map[scenario.DifferenceKind]int{
+		scenario.Safety: ExitUnexpected, scenario.Proof: ExitInconclusive, scenario.Availability: ExitAvailability,
+	}[k]
 }
 
 // Worse returns the worse of two exit codes: 1, 70, 2, 3, 0 in this order.

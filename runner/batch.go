@@ -131,6 +131,19 @@ func (b Batch) GuardsOf(s *scenario.Scenario) []string {
 	return list
 }
 
+// Cut is the error of a batch that ctx has ended when so many of its runs were done.
+func (b Batch) Cut(ctx context.Context, done int) error {
+	whole := b.plan()
+	if b.Shard != nil {
+		whole = results.Deal(*b.Shard, whole, func(p planned) bool { return p.canary })
+	}
+	return cutShort(ctx, done, len(whole))
+}
+
+func cutShort(ctx context.Context, done, planned int) error {
+	return fmt.Errorf("%w: %d of %d runs done", context.Cause(ctx), done, planned)
+}
+
 // Run does all runs and returns what came out of each, in the order of the
 // plan, and the batch's directory. A run that fails is an assessment with an
 // error; the batch's own error means that it could not be carried through.
@@ -184,7 +197,7 @@ func (b Batch) Run(ctx context.Context) (string, []*results.Assessment, error) {
 	}
 	var cut error
 	if ctx.Err() != nil {
-		cut = fmt.Errorf("%w: %d of %d runs done", context.Cause(ctx), len(done), len(plan))
+		cut = cutShort(ctx, len(done), len(plan))
 	}
 	if len(done) < len(plan) { // what is saved must not look like the whole
 		results.Incomplete(done, cut.Error())

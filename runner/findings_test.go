@@ -119,6 +119,10 @@ lease, counted from the *call* of that acquire or of the last extend that succee
 told of a loss. A **belief** is what the host thinks: as a promise, but one that does not look at its clock (` + "`discipline: trusting`" + `)
 goes on believing until it releases or is told. Both are inner bounds: a slow harness can hide an overlap and cannot invent one.
 
+An acquire with ` + "`tries`" + ` above 1 is called long before its lease begins. On real servers only the call is known to be before that, so the promise
+ends too early there, and one that took longer than its lease promises nothing. In the simulation no time passes between a host's answer and its return,
+so that the lease also counts from the answer, for as long as the host said that is left (` + "`validity`" + `), where that ends later.
+
 With the guard ` + "`none`" + ` every finding about safety makes a run violated. With a fence, stale-write, lost-update and token-regression do; with
 ` + "`version` and `atomic`" + `, lost-update alone. What the guard has made harmless is listed as contained. Findings about liveness, from
 refused-holder on, never make a run violated.

@@ -27,7 +27,9 @@ type Seed struct {
 	Findings []SeedFinding   `json:"findings,omitempty"`
 	Reasons  []string        `json:"reasons,omitempty"`
 	Grants   int             `json:"grants"`
-	Faults   int             `json:"faults"`
+	// Refused is how many operations of a superseded grant the guard refused.
+	Refused int `json:"refused,omitempty"`
+	Faults  int `json:"faults"`
 	// Simulated is how long the run took in virtual time, in seconds.
 	Simulated float64 `json:"simulated"`
 	Error     string  `json:"error,omitempty"`
@@ -102,7 +104,7 @@ func runSeed(bubble func(func()), w World, s *scenario.Scenario, guard string, s
 		out.Error = err.Error()
 		return out
 	}
-	out.Outcome, out.Reasons, out.Grants = v.Outcome, v.Reasons, v.Counts.Grants
+	out.Outcome, out.Reasons, out.Grants, out.Refused = v.Outcome, v.Reasons, v.Counts.Grants, v.Counts.Stale
 	out.Findings = seedFindings(v)
 	return out
 }

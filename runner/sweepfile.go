@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"lockchaos/checker"
 	"lockchaos/results"
 	"lockchaos/scenario"
 )
@@ -92,8 +93,7 @@ func (s *Sweep) Tally(scenario, guard string) *Tally {
 	return s.Tallies[i]
 }
 
-// Judge works out the exit code, and says what is not as expected: what a
-// scenario expects holds for each of its seeds.
+// Judge works out the exit code, and says what is not as expected.
 func (s *Sweep) Judge() []error {
 	code := results.ExitExpected
 	var why []error
@@ -101,12 +101,12 @@ func (s *Sweep) Judge() []error {
 		if t.Failed > 0 || len(t.Unstable) > 0 {
 			code = results.Worse(code, results.ExitHarness)
 		}
-		if t.Inconclusive > 0 {
+		if t.Inconclusive > 0 && t.Expect.Outcome != string(checker.Inconclusive) {
 			code = results.Worse(code, results.ExitInconclusive)
 		}
-		for _, text := range t.Unexpected() {
-			code = results.Worse(code, results.ExitUnexpected)
-			why = append(why, fmt.Errorf("NOT AS EXPECTED: %s guard %s: %s", t.Scenario, t.Guard, text))
+		for _, d := range s.Differences(t) {
+			code = results.Worse(code, results.ExitOf(d.Kind))
+			why = append(why, fmt.Errorf("NOT AS EXPECTED: %s guard %s: %s", t.Scenario, t.Guard, d.Text))
 		}
 	}
 	if s.Done < s.Planned {

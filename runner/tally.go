@@ -1,10 +1,8 @@
 package runner
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"lockchaos/checker"
 	"lockchaos/scenario"
@@ -24,11 +22,14 @@ type Tally struct {
 	Failed       int     `json:"failed"`
 	Simulated    float64 `json:"simulated"` // seconds of virtual time
 	Grants       int     `json:"grants"`
+	// MostRefused is the most stale operations that the guard refused in one seed.
+	MostRefused int `json:"most_refused,omitempty"`
 	// Kinds are the findings by kind, with its cause: double-grant/state-loss.
 	Kinds map[string]*KindTally `json:"kinds,omitempty"`
 	// Unstable are seeds that did not give the same history twice.
 	Unstable []Seed `json:"unstable,omitempty"`
-	// FirstFailed and FirstInconclusive are the lowest such seeds.
+	// FirstViolated, FirstFailed and FirstInconclusive are the lowest such seeds.
+	FirstViolated     *Seed `json:"first_violated,omitempty"`
 	FirstFailed       *Seed `json:"first_failed,omitempty"`
 	FirstInconclusive *Seed `json:"first_inconclusive,omitempty"`
 }
@@ -37,7 +38,9 @@ type Tally struct {
 type KindTally struct {
 	Kind      string `json:"kind"`
 	Contained bool   `json:"contained,omitempty"` // in all its seeds
-	Seeds     int    `json:"seeds"`
+	// FirstLoose is the lowest seed in which it was not; absent where there is none.
+	FirstLoose *int64 `json:"first_loose,omitempty"`
+	Seeds      int    `json:"seeds"`
 	// Confirmed is how many of them gave a history with the same hash when they
 	// were run again.
 	Confirmed int `json:"confirmed"`
@@ -55,12 +58,14 @@ func (t *Tally) Add(s Seed) {
 	t.Seeds++
 	t.Simulated += s.Simulated
 	t.Grants += s.Grants
+	t.MostRefused = max(t.MostRefused, s.Refused)
 	switch {
 	case s.Error != "":
 		t.Failed++
 		t.FirstFailed = lower(t.FirstFailed, &s)
 	case s.Outcome == checker.Violated:
 		t.Violated++
+		t.FirstViolated = lower(t.FirstViolated, &s)
 	case s.Outcome == checker.Inconclusive:
 		t.Inconclusive++
 		t.FirstInconclusive = lower(t.FirstInconclusive, &s)
@@ -75,6 +80,9 @@ func (t *Tally) Add(s Seed) {
 		if s.Unstable == "" {
 			k.Confirmed = 1
 		}
+		if !f.Contained {
+			k.FirstLoose = &s.Seed
+		}
 		t.kind(&k)
 	}
 }
@@ -84,6 +92,8 @@ func (t *Tally) Merge(o *Tally) {
 	t.Seeds, t.Safe, t.Violated = t.Seeds+o.Seeds, t.Safe+o.Safe, t.Violated+o.Violated
 	t.Inconclusive, t.Failed = t.Inconclusive+o.Inconclusive, t.Failed+o.Failed
 	t.Simulated, t.Grants = t.Simulated+o.Simulated, t.Grants+o.Grants
+	t.MostRefused = max(t.MostRefused, o.MostRefused)
+	t.FirstViolated = lower(t.FirstViolated, o.FirstViolated)
 	t.FirstFailed = lower(t.FirstFailed, o.FirstFailed)
 	t.FirstInconclusive = lower(t.FirstInconclusive, o.FirstInconclusive)
 	t.unstable(o.Unstable...)
@@ -110,6 +120,9 @@ func (t *Tally) kind(o *KindTally) {
 	k.Seeds += o.Seeds
 	k.Confirmed += o.Confirmed
 	k.Contained = k.Contained && o.Contained
+	if o.FirstLoose != nil && (k.FirstLoose == nil || *o.FirstLoose < *k.FirstLoose) {
+		k.FirstLoose = o.FirstLoose
+	}
 	if o.First.Seed < k.First.Seed {
 		k.First, k.Words = o.First, o.Words
 	}
@@ -124,21 +137,4 @@ func lower(a, b *Seed) *Seed {
 		return b
 	}
 	return a
-}
-
-// Unexpected says what a sweep has found that its scenario does not expect.
-func (t *Tally) Unexpected() []string {
-	e := t.Expect
-	var all []string
-	for _, kind := range slices.Sorted(maps.Keys(t.Kinds)) {
-		k := t.Kinds[kind]
-		id, _, _ := strings.Cut(kind, "/")
-		if slices.Contains(e.Never, id) || slices.Contains(e.Never, kind) {
-			all = append(all, fmt.Sprintf("%s was found, first in seed %d, and never must be", kind, k.First.Seed))
-		}
-	}
-	if e.Outcome == string(checker.Safe) && t.Violated > 0 {
-		all = append(all, fmt.Sprintf("%d of %d seeds are violated, expected safe", t.Violated, t.Seeds))
-	}
-	return all
 }

@@ -74,7 +74,7 @@ func TestMergeSweeps(t *testing.T) {
 		t.Errorf("joined it is\n%s\nexpected\n%s", got, want)
 	}
 	again := all.Judge()
-	if fmt.Sprint(again) != fmt.Sprint(why) || all.ExitCode != whole.ExitCode || len(why) != 2 {
+	if fmt.Sprint(again) != fmt.Sprint(why) || all.ExitCode != whole.ExitCode || len(why) != 4 {
 		t.Errorf("exit code %d, %v; expected %d, %v", all.ExitCode, again, whole.ExitCode, why)
 	}
 	if all.Done != whole.Done || all.Planned != whole.Planned || whole.Done != 2*698 || all.Simulated != whole.Simulated || len(all.Merged.Missing) > 0 {

@@ -51,7 +51,7 @@ This is the scenario of the catalogue that shows most, single/pause-after-acquir
 
 ` + "```yaml\n%s```" + `
 
-Times are written as ` + "`300ms` or `2s`" + `. Hosts are called w1, w2, …; lock nodes n1, n2, …; the node with the counter is
+Times are written as ` + "`300ms` or `2s`" + `. A 0 that would mean nothing, as in ` + "`retry: 0s`" + `, is an error, and never taken for a key that is absent. Hosts are called w1, w2, …; lock nodes n1, n2, …; the node with the counter is
 ` + "`resource`" + `.
 
 A **trigger** is a time since the start of the run, ` + "`at 200ms`" + `, or a step of a host, ` + "`before w2 writes` or `after w1 acquired 3`" + `:

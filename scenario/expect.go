@@ -35,7 +35,7 @@ func (e Expect) Against(v *checker.Verdict) []Difference {
 		}
 	}
 	for _, f := range v.Findings {
-		if d, ok := e.unexpected(f); ok && !slices.Contains(diffs, d) {
+		if d, ok := e.Unexpected(f); ok && !slices.Contains(diffs, d) {
 			diffs = append(diffs, d)
 		}
 	}
@@ -51,8 +51,9 @@ func (e Expect) Against(v *checker.Verdict) []Difference {
 	return diffs
 }
 
-// unexpected judges one finding that is there.
-func (e Expect) unexpected(f checker.Finding) (Difference, bool) {
+// Unexpected judges one finding that is there: whether it should not be, and in
+// what the verdict then differs.
+func (e Expect) Unexpected(f checker.Finding) (Difference, bool) {
 	listed := func(list []string) bool {
 		return slices.ContainsFunc(list, func(want string) bool { return matches(want, f) })
 	}

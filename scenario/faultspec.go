@@ -102,7 +102,7 @@ func (s *Scenario) validateTrigger(path string, t faults.Trigger) *problem {
 	case t.Timed:
 		return must(t.At < s.Deadline.D(), path, "%q never comes: the deadline is %s", t, s.Deadline)
 	}
-	return s.hostExists(path, t.Point.Host)
+	return first(s.hostExists(path, t.Point.Host), s.validateComes(path, t))
 }
 
 func (s *Scenario) validateTargets(path string, f faults.Spec, kind faults.Kind) *problem {

@@ -13,6 +13,8 @@ import (
 	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"lockchaos/locks"
@@ -98,8 +100,9 @@ func Parse(source []byte, file string) (*Scenario, error) {
 // read decodes and validates.
 func (s *Scenario) read(source []byte, file string) error {
 	return parse(source, file, s, func() *problem {
-		s.defaults()
-		return s.validate()
+		w := writtenIn(source)
+		s.defaults(w)
+		return first(s.validateName(w), s.validateZeros(w), w.missing(s.validate()))
 	})
 }
 
@@ -233,18 +236,39 @@ type problem struct {
 	message string
 }
 
+// asks are the keys that ask for another, to point at where that is absent.
+var asks = map[string]string{"expect": "guards", "guards": "expect"}
+
 // locate finds the line of the path, or of what is around it where the file
-// does not have it.
+// does not have it: that is the first line of all, in the end.
 func (p *problem) locate(source []byte, file string) error {
 	message := p.path + ": " + p.message
-	for at := p.path; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+	for _, path := range []string{p.path, asks[p.path]} {
+		if t := tokenAt(source, path); t != nil {
+			return atToken(file, t, message)
+		}
+	}
+	f, err := parser.ParseBytes(source, 0)
+	if err == nil && len(f.Docs) > 0 && f.Docs[0].Body != nil {
+		if top, ok := f.Docs[0].Body.(ast.MapNode); ok {
+			if i := top.MapRange(); i.Next() {
+				return atToken(file, i.Key().GetToken(), message)
+			}
+		}
+	}
+	return &Error{File: file, Message: escape(message)}
+}
+
+// tokenAt is what stands at a path, or around it; nil where nothing does.
+func tokenAt(source []byte, path string) *token.Token {
+	for at := path; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
 		path, err := yaml.PathString("$." + at)
 		if err != nil {
 			continue
 		}
 		if n, err := path.ReadNode(bytes.NewReader(source)); err == nil && n != nil {
-			return atToken(file, n.GetToken(), message)
+			return n.GetToken()
 		}
 	}
-	return &Error{File: file, Message: escape(message)}
+	return nil
 }

@@ -105,6 +105,7 @@ var bad = []struct {
 	{"key in wrong case", with("hosts: 2\n", "Hosts: 2\n"), 5},
 	{"unknown alias", with("hosts: 2\n", "hosts: *two\n"), 5},
 	{"alias of itself", ext("a: 1", "a: &a [*a]"), 1},
+	{"name of 300 letters", with("single/x", strings.Repeat("x", 300)), 1},
 	{"name that climbs", with("single/x", "../../etc/passwd"), 1},
 	{"name with control characters", with("single/x", `"a\e[2Jb\n"`), 1},
 	{"name in capitals", with("single/x", "Single"), 1},
@@ -112,7 +113,12 @@ var bad = []struct {
 	{"about of two lines", with("one line", "|\n  one\n  two"), 2},
 	{"about with an escape", with("one line", `"\e[31mred"`), 2},
 	{"unknown system", with("system: single", "system: zookeeper"), 3},
-	{"no lock", with("lock: {system: single, ttl: 300ms, read_timeout: 1s}\n", ""), 0},
+	{"no lock", with("lock: {system: single, ttl: 300ms, read_timeout: 1s}\n", ""), 1},
+	{"no lock, after comments", "# one\n\n" + with("lock: {system: single, ttl: 300ms, read_timeout: 1s}\n", ""), 3},
+	{"hosts missing", with("hosts: 2\n", ""), 1},
+	{"hosts of null", with("hosts: 2\n", "hosts:\n"), 5},
+	{"workload missing", with("workload: {kind: counter, rounds: 3, work: 5ms, rest: 1ms}\n", ""), 1},
+	{"guards missing", with("guards: [none, fence]\n", ""), 22},
 	{"no ttl", with("ttl: 300ms, ", ""), 3},
 	{"ttl without a unit", with("ttl: 300ms", "ttl: 300"), 3},
 	{"ttl of nothing", with("ttl: 300ms", "ttl:"), 3},
@@ -148,6 +154,22 @@ var bad = []struct {
 	{"no rounds", with("rounds: 3", "rounds: 0"), 6},
 	{"very many rounds", with("rounds: 3", "rounds: 600000"), 6},
 	{"rounds that overflow", with("rounds: 3", "rounds: 9223372036854775807"), 6},
+	{"no writes", with("rounds: 3", "rounds: 3, writes: 0"), 6},
+	{"no writes by an alias", strings.Replace(with("rounds: 3", "rounds: 3, writes: *no"), "about: one line", "about: &no 0", 1), 6},
+	{"retry of nothing", with("rest: 1ms", "retry: 0s"), 6},
+	{"read timeout of nothing", with("read_timeout: 1s", "read_timeout: 0s"), 3},
+	{"acquire timeout of nothing", with("read_timeout: 1s", "acquire_timeout: 0ms"), 3},
+	{"wait timeout of nothing", with("system: single, ttl: 300ms, read_timeout: 1s", "system: sentinel, ttl: 1s, wait: 1, wait_timeout: 0s"), 3},
+	{"retries that are not told from the default", with("read_timeout: 1s", "max_retries: 0"), 3},
+	{"no tries", with("system: single, ttl: 300ms, read_timeout: 1s", "system: redlock, ttl: 1s, tries: 0"), 3},
+	{"no time between tries", with("system: single, ttl: 300ms, read_timeout: 1s", "system: redlock, ttl: 1s, retry_delay: 0s"), 3},
+	{"for no time", with("    for: 1s\n", "    for: 0s\n"), 20},
+	{"no latency", with("latency: 20ms", "latency: 0s"), 17},
+	{"most of nothing", with("    for: 1s\n", "    for: 1s\n    most: 0s\n"), 21},
+	{"hammer without a pause", ext("a: 1", "a: 1") + "hammer: {for: 1s, every: 0s, weights: {kill-host: 1}}\n", 6},
+	{"needs below 0", with("before: {grants: 1}", "before: {grants: -1}"), 21},
+	{"needs of each below 0", with("needs: {before: {grants: 1}}", "needs_each: {during: {attempts: -1}}"), 21},
+	{"demand below 0", with("needs: {before: {grants: 1}}", "demand: {after: {grants: -3}}"), 21},
 	{"work below 0", with("work: 5ms", "work: -5ms"), 6},
 	{"retry below 0", with("rest: 1ms", "retry: -1ms"), 6},
 	{"no guards", with("[none, fence]", "[]"), 7},
@@ -157,6 +179,19 @@ var bad = []struct {
 	{"order of an unknown host", with("w2 acquires after", "w3 acquires after"), 9},
 	{"order after an unknown host", with("after w1 acquired", "after w7 acquired"), 9},
 	{"order is no order", with("w2 acquires after w1 acquired", "first w1, then w2"), 9},
+	{"order of a step after itself", with("w2 acquires after w1 acquired", "w1 acquires after w1 acquired"), 9},
+	{"order of a step after a later one", with("w2 acquires after w1 acquired", "w1 acquires 2 after w1 released 2"), 9},
+	{"order of a read after its write", with("w2 acquires after w1 acquired", "w1 reads after w1 wrote"), 9},
+	{"order of a check after a later write", with("w2 acquires after w1 acquired", "w1 checks 3 after w1 wrote 2"), 9},
+	{"order of a write after a later one of several", strings.Replace(with("w2 acquires after w1 acquired", "w1 acquires 2 after w1 wrote 4"), "rounds: 3", "rounds: 3, writes: 3", 1), 9},
+	{"orders in a ring", with("  - w2 acquires after w1 acquired", "  - w2 acquires after w1 acquired\n  - w1 acquires after w2 released"), 9},
+	{"orders in a ring, by a later step", with("  - w2 acquires after w1 acquired", "  - w2 reads at 1s\n  - w2 checks 2 after w1 wrote\n  - w1 acquires after w2 wrote"), 10},
+	{"very many orders", with("  - w2 acquires after w1 acquired\n", strings.Repeat("  - w2 reads after w1 read\n", 2000)+"  - w1 reads after w2 wrote\n"), 9},
+	{"orders in a ring of three", strings.Replace(with("  - w2 acquires after w1 acquired", "  - w2 acquires after w1 acquired\n  - w3 acquires after w2 acquired\n  - w1 acquires after w3 acquired"), "hosts: 2", "hosts: 3", 1), 9},
+	{"order of an extend without a watchdog", with("w2 acquires after w1 acquired", "w1 extends after w2 acquired"), 9},
+	{"order after an extend without a watchdog", with("w2 acquires after w1 acquired", "w2 acquires after w1 extended"), 9},
+	{"start at an extend without a watchdog", with("after w1 read", "after w1 extended"), 13},
+	{"end at an extend without a watchdog", with("after w2 wrote", "before w2 extends"), 14},
 	{"unknown fault", with("fault: pause-host", "fault: meteor"), 11},
 	{"fault without a kind", with("fault: pause-host", "most: 1s"), 11},
 	{"slow without a latency", with("fault: pause-host\n    hosts: [w1]", "fault: slow\n    nodes: [n1]"), 11},
@@ -198,7 +233,7 @@ var bad = []struct {
 	{"commands of replies", with("fault: delay\n    nodes: [n1]\n    latency: 20ms\n    jitter: 5ms", "fault: hold\n    direction: replies\n    commands: [SET]"), 17},
 	{"command with a space", with("fault: delay\n    nodes: [n1]\n    latency: 20ms\n    jitter: 5ms", "fault: hold\n    direction: requests\n    commands: [SET, \"SET x\"]"), 17},
 	{"unknown direction", with("fault: delay\n    nodes: [n1]\n    latency: 20ms\n    jitter: 5ms", "fault: partition\n    direction: up"), 16},
-	{"no expect", good[:strings.Index(good, "expect:")], 0},
+	{"no expect", good[:strings.Index(good, "expect:")], 7},
 	{"expect without a guard's", with("  fence: {outcome: safe, never: [lost-update], refused: 1}\n", ""), 23},
 	{"expect of another guard", with("  fence: {outcome: safe, never: [lost-update], refused: 1}\n", "  version: {outcome: safe}\n  fence: {outcome: safe}\n"), 24},
 	{"expect of a guard with a strange name", with("  fence: {", "  \"$.[x].*\": {outcome: safe}\n  fence: {"), 23},
@@ -287,13 +322,35 @@ func TestGoodScenarios(t *testing.T) {
 		"resource for a node":      with("nodes: [n1]", "nodes: [resource]"),
 		"JSON":                     `{"lock":{"system":"single","ttl":"1s"},"hosts":1,"workload":{"kind":"counter","rounds":1},"guards":["none"],"expect":{"none":{"outcome":"safe"}}}`,
 		"a trigger over two lines": with("after w1 read", "after\n      w1 read"),
-		"deep settings":            ext("a: 1", "a: "+strings.Repeat("[", 150)+strings.Repeat("]", 150)),
+		"orders that can come": with("  - w2 acquires after w1 acquired", "  - w2 acquires after w1 acquired\n  - w1 acquires 2 after w2 released\n  - w1 acquires 3 after w1 acquired 2\n"+
+			"  - w1 checks 2 after w2 read\n  - w1 releases after w1 wrote\n  - w1 acquires 2 after w1 acquired\n  - w1 reads 2 after w1 released\n  - w1 writes 2 after w1 released 9"),
+		"a later round than asked for": with("after w1 acquired", "after w1 acquired 50"),
+		"more rounds than there are, which shrinking may leave": "lock: {system: single, ttl: 300ms}\nhosts: 2\nworkload: {kind: counter, rounds: 3, writes: 2}\nguards: [none]\n" +
+			"order: [w2 acquires after w1 released 4]\nexpect: {none: {outcome: safe}}\n",
+		"extends of a watchdog":       strings.Replace(with("after w1 read", "after w1 extended"), "ttl: 300ms,", "ttl: 300ms, watchdog: true,", 1),
+		"a long name":                 with("single/x", strings.Repeat("x", 100)),
+		"a read that may be left out": with("w2 acquires after w1 acquired", "w1 reads after w1 checked 4"),
+		"deep settings":               ext("a: 1", "a: "+strings.Repeat("[", 150)+strings.Repeat("]", 150)),
 	} {
 		if name == "an alias" {
 			text = strings.Replace(text, "none: {outcome", "none: &e {outcome", 1)
 		}
 		if _, err := scenario.Parse([]byte(text), "dir/good.yaml"); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Where no name is written, the file gives it, and an error says so.
+func TestNameOfFile(t *testing.T) {
+	for _, text := range []string{with("name: single/x\n", ""), with("single/x", `""`), with("single/x", "")} {
+		if s, err := scenario.Parse([]byte(text), "some/dir/my-lock.yaml"); err != nil || s.Name != "my-lock" {
+			t.Errorf("%v, %+v", err, s)
+		}
+		_, err := scenario.Parse([]byte(text), "some/dir/My_Lock.yaml")
+		var e *scenario.Error
+		if !errors.As(err, &e) || e.Line != 1 || !strings.Contains(e.Message, `"My_Lock", expected small letters, digits, - and /: it is taken from the name of the file`) {
+			t.Errorf("%v, expected that the name is that of the file", err)
 		}
 	}
 }

@@ -48,13 +48,16 @@ type Scenario struct {
 	Control string `yaml:"control,omitempty"`
 
 	// Needs is what a run must have done to prove anything; Demand is what the
-	// lock must have achieved to count as available. Where there are faults and
-	// Needs asks nothing, a grant after them, and an attempt during those that last.
-	Needs  history.Phases `yaml:"needs,omitempty"`
+	// lock must have achieved to count as available. Where there are faults, Needs has a
+	// default for each number that is not written: after.grants 1, and
+	// during.attempts 1 where a fault lasts. A 0 asks nothing.
+	Needs  history.Phases `yaml:"needs"`
 	Demand history.Phases `yaml:"demand,omitempty"`
-	// NeedsEach is what it must have done around each fault that took effect: where
-	// it asks nothing, a grant before and after it, and an acquire during those that last.
-	NeedsEach history.Phases `yaml:"needs_each,omitempty"`
+	// NeedsEach is what it must have done around each fault that took effect; during is
+	// about those that last. Where a fault is not optional, its defaults are
+	// during.attempts 1, after.grants 1, and before.grants 1 unless a fault is there
+	// from the outset; they, too, are for each number that is not written.
+	NeedsEach history.Phases `yaml:"needs_each"`
 	// Deadline ends a run that does not end by itself (30s): it proves nothing then,
 	// unless the lock is wedged.
 	Deadline locks.Duration `yaml:"deadline,omitempty"`
@@ -99,7 +102,8 @@ type Workload struct {
 	Kind string `yaml:"kind"`
 	// Discipline is trusting (the default) or checks-lease.
 	Discipline string `yaml:"discipline,omitempty"`
-	// Rounds is how many times each host takes the lock for an increment.
+	// Rounds is how many times each host takes the lock for an increment, at least: with
+	// faults it goes on until they are over, and makes one round more after that.
 	Rounds int `yaml:"rounds"`
 	// Writes is how many increments a host makes in one round, all after one read (1).
 	Writes int `yaml:"writes,omitempty"`

@@ -116,8 +116,8 @@ func (s *Suite) at(p *problem) error {
 	return p.locate(s.source, s.file)
 }
 
-// mostTrials is how often a suite may do one run.
-const mostTrials = 10_000
+// MostTrials is how often one call may do a run.
+const MostTrials = 10_000
 
 func (s *Suite) validate() *problem {
 	if p := first(
@@ -133,7 +133,7 @@ func (s *Suite) validate() *problem {
 		path := fmt.Sprintf("scenarios[%d]", i)
 		if p := first(
 			must(e.Scenario != "", path, "no scenario given"),
-			must(e.Trials >= 1 && e.Trials <= mostTrials, path+".trials", "%d, expected 1 to %d", e.Trials, mostTrials),
+			must(e.Trials >= 1 && e.Trials <= MostTrials, path+".trials", "%d, expected 1 to %d", e.Trials, MostTrials),
 			must(!repeats(e.Guards), path+".guards", "a guard stands twice"),
 		); p != nil {
 			return p
@@ -235,6 +235,9 @@ func (s *Suite) entry(c Catalogue, at string, e Entry) ([]*Scenario, error) {
 		}
 		if !filepath.IsAbs(arg) {
 			arg = filepath.Join(filepath.Dir(s.file), arg)
+		}
+		if source, err := read(arg); err == nil && isSuite(source, arg) {
+			return nil, s.at(&problem{at, fmt.Sprintf("%s is a suite, and suites do not nest: name scenarios", arg)})
 		}
 	}
 	found, err := c.Find(arg)

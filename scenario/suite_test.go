@@ -33,6 +33,7 @@ func TestBadSuites(t *testing.T) {
 		}
 	}
 	write("broken.yaml", "lock: {system: single}\nhosts: many\n")
+	write("nested.yaml", "suite: inner\nscenarios: [single/baseline]\n")
 	write("twin.yaml", "name: single/overrun\n"+external)
 	const head = "suite: x\nabout: one line\n"
 	var out strings.Builder
@@ -40,7 +41,7 @@ func TestBadSuites(t *testing.T) {
 		name, text string
 		line       int
 	}{
-		{"no scenarios", head, 0},
+		{"no scenarios", head, 1},
 		{"empty list", head + "scenarios: []\n", 3},
 		{"one that is not a list", head + "scenarios: single/baseline\n", 3},
 		{"unknown key", head + "scenario: [single/baseline]\n", 3},
@@ -61,6 +62,9 @@ func TestBadSuites(t *testing.T) {
 		{"guard twice", head + "scenarios:\n  - {scenario: single/baseline, guards: [none, none]}\n", 4},
 		{"guard that it has not", head + "scenarios:\n  - {scenario: redlock/baseline, guards: [fence]}\n", 4},
 		{"two of one name", head + "scenarios:\n  - single/overrun\n  - twin.yaml\n", 5},
+		{"a suite in it", head + "scenarios:\n  - single/overrun\n  - nested.yaml\n", 5},
+		{"a suite in it, with guards", head + "scenarios:\n  - {scenario: nested.yaml, guards: [none]}\n", 4},
+		{"a suite as canary", head + "canary: nested.yaml\nscenarios: [single/baseline]\n", 3},
 		{"name that climbs", "suite: ../x\nscenarios: [single/baseline]\n", 1},
 		{"name of nothing", "suite:\nscenarios: [single/baseline]\n", 1},
 		{"unknown canary", head + "canary: single/nonsense\nscenarios: [single/baseline]\n", 3},

@@ -47,7 +47,7 @@ const mostTTL = locks.Duration(24 * time.Hour)
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
 
-func (s *Scenario) defaults() {
+func (s *Scenario) defaults(w written) {
 	set := func(p *string, v string) {
 		if *p == "" {
 			*p = v
@@ -74,26 +74,8 @@ func (s *Scenario) defaults() {
 		}
 		set(&f.Direction, string(cluster.Both))
 	}
-	s.needsDefault()
-	s.needsEachDefault()
-}
-
-// needsDefault asks of a scenario with faults, where its author asks nothing,
-// that the lock was tried under a fault that lasts, and granted after the last:
-// a fault that nobody meets proves nothing.
-func (s *Scenario) needsDefault() {
-	if s.Needs != (history.Phases{}) || len(s.Faults) == 0 && s.Hammer == nil {
-		return
-	}
-	s.Needs.After.Grants = 1
-	if slices.ContainsFunc(s.Faults, heals) {
-		s.Needs.During.Attempts = 1
-	}
-}
-
-func heals(f faults.Spec) bool {
-	kind, ok := faults.Find(f.Kind)
-	return ok && (kind.Heals || f.Down > 0) && !f.Optional
+	s.needsDefault(w)
+	s.needsEachDefault(w)
 }
 
 func oneOf(path, value string, allowed []string) *problem {
@@ -122,7 +104,6 @@ func must(ok bool, path, format string, args ...any) *problem {
 
 func (s *Scenario) validate() *problem {
 	p := first(
-		must(nameForm.MatchString(s.Name), "name", "%q, expected small letters, digits, - and /", s.Name),
 		must(!strings.ContainsFunc(s.About, unicode.IsControl), "about", "%q, expected one line", s.About),
 		oneOf("resource", s.Resource, resources),
 		s.validateWorlds(),
@@ -136,12 +117,40 @@ func (s *Scenario) validate() *problem {
 	}
 	return first(
 		s.validateGuards(),
+		validatePhases("needs", s.Needs),
+		validatePhases("needs_each", s.NeedsEach),
+		validatePhases("demand", s.Demand),
 		must(s.Deadline > 0, "deadline", "%s, expected above 0", s.Deadline),
 		s.validateOrder(),
 		s.validateFaults(),
 		s.validateHammer(),
 		s.validateExpect(),
 	)
+}
+
+// mostName is how long a name may be: it is that of a directory, too.
+const mostName = 100
+
+// validateName looks at the name, which is that of the file where none is written.
+func (s *Scenario) validateName(w written) *problem {
+	says := nameProblem(s.Name)
+	if says == "" {
+		return nil
+	}
+	if given := w.value("name"); given == nil || given == "" {
+		return &problem{path: "name", message: says + ": it is taken from the name of the file, as there is no other in it"}
+	}
+	return &problem{path: "name", message: says}
+}
+
+func nameProblem(name string) string {
+	switch {
+	case len(name) > mostName:
+		return fmt.Sprintf("%q, expected at most %d letters and not %d", name, mostName, len(name))
+	case !nameForm.MatchString(name):
+		return fmt.Sprintf("%q, expected small letters, digits, - and /", name)
+	}
+	return ""
 }
 
 func (s *Scenario) validateWorlds() *problem {
@@ -236,7 +245,7 @@ func (s *Scenario) validateOrder() *problem {
 			return p
 		}
 	}
-	return nil
+	return s.validateOrders()
 }
 
 func (s *Scenario) hostExists(path, host string) *problem {

@@ -155,10 +155,11 @@ func root() *cobra.Command {
 			"missed, 64 bad usage or scenario, 70 harness or infrastructure error, 130 interrupted.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Name() != "host" { // whose standard error is a log of the run
 				goredis.SetLogger(silent{})
 			}
+			return said(cmd.Flags())
 		},
 	}
 	cmd.AddCommand(runCommand(), mergeCommand(), checkCommand(), reportCommand(), compareCommand(), serveCommand(), playCommand(), replayCommand(), shrinkCommand(), listCommand(), doctorCommand(), hostCommand(), nodeCommand())

@@ -31,7 +31,27 @@ func TestWrongCalls(t *testing.T) {
 		"guard of none":    {[]string{"run", "redlock/baseline", "--guard", "fence"}, []string{"no scenario has such a guard"}},
 		"no trial":         {[]string{"run", "--trials", "0"}, []string{"--trials 0"}},
 		"seeds at an end":  {[]string{"run", "--on", "sim", "single/baseline", "--seed", "9223372036854775806", "--trials", "3"}, []string{"--seed 9223372036854775806", "3 trials"}},
-		"no job":           {[]string{"run", "--jobs", "-1"}, []string{"--jobs -1"}},
+		"very many trials": {[]string{"run", "--trials", "10001"}, []string{"--trials 10001: expected 1 to 10000"}},
+		"less than no job": {[]string{"run", "--jobs", "-1"}, []string{"--jobs -1: expected 1 to 1000"}},
+		"no job":           {[]string{"run", "--jobs", "0"}, []string{"--jobs 0: expected 1 to 1000"}},
+		"no job of seeds":  {[]string{"run", "--on", "sim", "--seeds", "1-2", "--jobs", "0"}, []string{"--jobs 0: expected 1 to 1000"}},
+		"very many jobs":   {[]string{"run", "--jobs", "1001"}, []string{"--jobs 1001: expected 1 to 1000"}},
+		"no seeds":         {[]string{"run", "--on", "sim", "single/baseline", "--seeds", ""}, []string{"--seeds is empty: a range of seeds"}},
+		"blank seeds":      {[]string{"run", "--on", "sim", "single/baseline", "--seeds", " "}, []string{"--seeds is empty"}},
+		"no shard":         {[]string{"run", "--on", "sim", "single/baseline", "--shard", ""}, []string{"--shard is empty"}},
+		"no world":         {[]string{"run", "--on", ""}, []string{"--on is empty"}},
+		"no results":       {[]string{"run", "single/baseline", "--results", ""}, []string{"--results is empty"}},
+		"no cluster":       {[]string{"run", "single/baseline", "--cluster", ""}, []string{"--cluster is empty"}},
+		"no node":          {[]string{"run", "--on", "remote", "--node", ""}, []string{"--node is empty"}},
+		"part of a guard":  {[]string{"run", "--guard", "none,"}, []string{"--guard is empty"}},
+		"merge to nothing": {[]string{"merge", ".", "--results", ""}, []string{"--results is empty"}},
+		"report nowhere":   {[]string{"report", ".", "-o", ""}, []string{"--output is empty"}},
+		"compare nowhere":  {[]string{"compare", ".", ".", "--output="}, []string{"--output is empty"}},
+		"serve nowhere":    {[]string{"serve", "--addr", ""}, []string{"--addr is empty"}},
+		"serve nothing":    {[]string{"serve", "--results", ""}, []string{"--results is empty"}},
+		"serve no name":    {[]string{"serve", "--host", ""}, []string{"--host is empty"}},
+		"check no agent":   {[]string{"node", "--check", ""}, []string{"--check is empty"}},
+		"shrink nothing":   {[]string{"shrink", ".", "--finding", ""}, []string{"--finding is empty"}},
 		"trials of seeds":  {[]string{"run", "--on", "sim", "--seeds", "1-2", "--trials", "2"}, []string{"--trials goes not with --seeds"}},
 		"seed of seeds":    {[]string{"run", "--on", "sim", "--seeds", "1-2", "--seed", "1"}, []string{"--seed goes not with --seeds"}},
 		"jobs of one":      {[]string{"run", "--on", "sim", "--jobs", "2"}, []string{"--jobs: the simulation does one run at a time"}},
@@ -165,12 +185,12 @@ workload: {kind: counter, rounds: 1}
 guards: [none]
 deadline: 1s
 faults:
-  - {fault: kill-host, hosts: [w1], from: after w1 extended}
+  - {fault: kill-host, hosts: [w1], from: after w1 acquired 100000}
 expect:
   none: {outcome: safe}
 `)
 	command(t, "run", file, "--results", t.TempDir()).expect(t, results.ExitInconclusive,
-		`"after w1 extended" never came`, "not done within 1s")
+		`"after w1 acquired 100000" never came`, "not done within 1s")
 }
 
 // Fewer acquires than demanded end with 3.

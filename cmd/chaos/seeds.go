@@ -78,7 +78,7 @@ func (f runFlags) sweep(ctx context.Context, args []string, found *found, seeds 
 		fmt.Fprintf(out, "shard %s of seeds %s: ", f.part, seeds)
 	}
 	progress := report.NewSweepProgress(out, live, sweep.Planned)
-	err = f.children(ctx, args, func(s runner.Seed) {
+	err = f.children(ctx, args, sweep.Planned/len(sweep.Tallies), func(s runner.Seed) {
 		sweep.Add(s)
 		progress.Done(sweep.Done)
 	})
@@ -133,9 +133,12 @@ func swept(s *runner.Sweep, why []error) error {
 	return &exit{code: s.ExitCode, err: errors.Join(why...)}
 }
 
-// children does the sweep in as many children as there are jobs, and takes in what
-// each of their runs gave.
-func (f runFlags) children(ctx context.Context, args []string, take func(runner.Seed)) error {
+// children does the sweep in as many children as there are jobs, but at most one a
+// seed, and takes in what each of their runs gave.
+func (f runFlags) children(ctx context.Context, args []string, most int, take func(runner.Seed)) error {
+	if f.jobs = min(f.jobs, most); f.jobs < 1 { // the shard may have no seed
+		return nil
+	}
 	seeds := make(chan runner.Seed)
 	var wg sync.WaitGroup
 	errs := make([]error, f.jobs)

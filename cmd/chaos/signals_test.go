@@ -56,6 +56,41 @@ func TestInterruptedBatch(t *testing.T) {
 	}
 }
 
+// An interrupt that comes before the first run, as while a directory is made for
+// PostgreSQL, is told in the same words.
+func TestInterruptedBeforeRuns(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	for dir := bin; strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) { // as root, it runs as another user
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"postgres": "echo 'postgres (PostgreSQL) 15.0'", "initdb": "sleep 20"} {
+		write(t, filepath.Join(bin, name), "#!/bin/sh\n"+text+"\n")
+		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := command(t, "run", "single/postgres-crash", "single/baseline", "--guard", "none", "--results", t.TempDir())
+	if err := os.Chmod(filepath.Dir(c.tmp), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.cmd.Env = append(c.cmd.Env, "LOCKCHAOS_POSTGRES_BIN="+bin)
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !eventually(t, func() bool { return strings.Contains(strings.Join(c.children(t), "\n"), filepath.Join(bin, "initdb")) }) {
+		t.Error("no initdb is begun")
+	}
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.wait(t); code != results.ExitInterrupted || c.errOut.String() != "chaos: interrupted: 0 of 3 runs done\n" {
+		t.Errorf("exit code %d, and it says %q", code, c.errOut.String())
+	}
+}
+
 // What fails because of a signal is not called an error of the machine; what has
 // failed by itself, or came out before, stays what it is.
 func TestCutShort(t *testing.T) {

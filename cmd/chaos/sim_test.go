@@ -62,7 +62,7 @@ func TestWrongSimulations(t *testing.T) {
 func TestSweepAndReplay(t *testing.T) {
 	t.Parallel()
 	sweep := command(t, "run", "--on", "sim", "redlock/hammer-retries", "--seeds", "1-6")
-	sweep.expect(t, results.ExitExpected, "6 seeds", "double-grant/stale-message in 1 seeds, first in 3", "times real time")
+	sweep.expect(t, results.ExitExpected, "6 seeds", "double-grant/stale-message in 1 seed, first in 3", "times real time")
 
 	root := t.TempDir()
 	command(t, "run", "--on", "sim", "redlock/hammer-retries", "--seed", "3", "--results", root).
@@ -173,8 +173,27 @@ func TestSweepUnexpected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "never.yaml")
 	write(t, file, strings.NewReplacer("never: [", "never: [double-grant, ", "name: redlock/hammer-retries", "name: mine").Replace(string(b)))
 	command(t, "run", file, "--on", "sim", "--seeds", "3-3").expect(t, results.ExitUnexpected,
-		"double-grant/stale-message was found, first in seed 3, and never must be",
+		"double-grant/stale-message, first in seed 3: double-grant was found, and never must be",
 		"repeat: ./chaos run "+file+" --on sim --guard version --seed 3")
+}
+
+// What a single run is not held to be, a sweep over it is not either; and what must
+// be found may be in another shard.
+func TestSweepExpects(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "other.yaml")
+	write(t, file, "lock: {system: single, ttl: 300ms}\nhosts: 2\nworkload: {kind: counter, rounds: 2, work: 5ms, rest: 5ms}\nguards: [none]\n"+
+		"faults: [{fault: pause-host, hosts: [w1], from: after w1 read, until: after w2 wrote}]\n"+
+		"expect: {none: {outcome: violated, findings: [double-grant]}}\n")
+	command(t, "run", file, "--on", "sim", "--guard", "none", "--results", t.TempDir()).expect(t, results.ExitUnexpected)
+	missing := "no double-grant was found in any seed of 1-3, expected in one at least"
+	surplus := "stale-holder, first in seed 1: stale-holder was found, and is not expected"
+	command(t, "run", file, "--on", "sim", "--seeds", "1-3").expect(t, results.ExitUnexpected, surplus, missing)
+	root := t.TempDir()
+	for _, shard := range []string{"0/2", "1/2"} {
+		command(t, "run", file, "--on", "sim", "--seeds", "1-3", "--shard", shard, "--results", root).expect(t, results.ExitUnexpected)
+	}
+	command(t, "merge", root, "--results", t.TempDir()).expect(t, results.ExitUnexpected, surplus, missing)
 }
 
 // A long run in virtual time sees no signal, and ends soon after one all the same.
