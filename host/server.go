@@ -89,6 +89,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, dial Dialer) error 
 			write(Reply{ID: r.ID, OK: true})
 			return nil
 		}
+		if r.Op == OpCheck { // it asks nobody, and what came after it must not answer before it
+			write(s.Handle(ctx, r))
+			continue
+		}
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
