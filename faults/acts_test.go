@@ -137,3 +137,87 @@ func TestDelaysOfOneLink(t *testing.T) {
 		})
 	}
 }
+
+// At the end of a run what keeps a server from answering ends before what asks it.
+func TestLastEndsDoNotWaitForEachOther(t *testing.T) {
+	for _, asks := range []string{"read-only", "evict", "slow, latency: 10ms", "clock-rate, rate: 2"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(honest)
+			list := fmt.Sprintf("faults: [{fault: %s, nodes: [n1], from: at 10ms, until: after w1 wrote}, {fault: pause-node, nodes: [n1], from: at 20ms, until: after w1 wrote}]", asks)
+			s, err := NewSchedule(w, w, parse(t, list).Faults, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.playAll(t.Context(), s, []string{"w1: 100ms"})
+			text := w.String()
+			resumed, healed := strings.Index(text, "f2 pause-node healed"), strings.Index(text, "f1 "+strings.Split(asks, ",")[0]+" heal ")
+			if resumed < 0 || healed < resumed || time.Since(w.start) > time.Second {
+				t.Errorf("%s, after %s:\n%s", asks, time.Since(w.start), text)
+			}
+		})
+	}
+}
+
+// silent is a world in which a node does not answer while another fault acts on it: what
+// asks it waits for that, or fails.
+type silent struct {
+	*world
+	paused chan struct{} // closed when it goes on
+}
+
+func (w *silent) PauseNode(ctx context.Context, n string) (string, error) {
+	w.paused = make(chan struct{})
+	return w.world.PauseNode(ctx, n)
+}
+
+func (w *silent) ResumeNode(ctx context.Context, n string) (string, error) {
+	close(w.paused)
+	return w.world.ResumeNode(ctx, n)
+}
+
+// answers waits until the node goes on.
+func (w *silent) answers(ctx context.Context) error {
+	if w.paused == nil {
+		return nil
+	}
+	select {
+	case <-w.paused:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *silent) SlowNode(ctx context.Context, n string, d time.Duration) (string, error) {
+	time.Sleep(20 * time.Millisecond)
+	if err := w.answers(ctx); err != nil {
+		return "", err
+	}
+	return w.world.SlowNode(ctx, n, d)
+}
+
+// The end of a pause comes in its time, whatever asks the server meanwhile.
+func TestPauseEndsInItsTime(t *testing.T) {
+	for name, c := range map[string]struct{ slow, f2 string }{
+		"before it":   {"at 5ms", "start proved heal healed"}, // its proof is met by the pause
+		"after it":    {"at 50ms", "error"},
+		"at its end":  {"at 710ms", "start proved heal healed"},
+		"if optional": {"at 50ms, optional: true", "idle"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &silent{world: newWorld(honest)}
+			list := fmt.Sprintf("faults: [{fault: pause-node, nodes: [n1], from: at 10ms, for: 600ms}, {fault: slow, nodes: [n1], latency: 10ms, from: %s, for: 100ms}]", c.slow)
+			s, err := NewSchedule(w, w, parse(t, list).Faults, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.playAll(t.Context(), s, []string{"w1: 2s"})
+			if got := strings.Join(w.steps("f2"), " "); got != c.f2 {
+				t.Errorf("%s: %q, want %q\n%s", name, got, c.f2, w)
+			}
+			if !strings.Contains(w.String(), "  610ms  f1 pause-node healed") {
+				t.Errorf("%s: the pause did not end after 600ms:\n%s", name, w)
+			}
+		})
+	}
+}
