@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,11 +163,14 @@ func TestLastEndsDoNotWaitForEachOther(t *testing.T) {
 // asks it waits for that, or fails.
 type silent struct {
 	*world
+	mu     sync.Mutex
 	paused chan struct{} // closed when it goes on
 }
 
 func (w *silent) PauseNode(ctx context.Context, n string) (string, error) {
+	w.mu.Lock()
 	w.paused = make(chan struct{})
+	w.mu.Unlock()
 	return w.world.PauseNode(ctx, n)
 }
 
@@ -177,11 +181,14 @@ func (w *silent) ResumeNode(ctx context.Context, n string) (string, error) {
 
 // answers waits until the node goes on.
 func (w *silent) answers(ctx context.Context) error {
-	if w.paused == nil {
+	w.mu.Lock()
+	paused := w.paused
+	w.mu.Unlock()
+	if paused == nil {
 		return nil
 	}
 	select {
-	case <-w.paused:
+	case <-paused:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
