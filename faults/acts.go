@@ -49,7 +49,7 @@ type acts struct {
 	mu      sync.Mutex
 	list    []act
 	past    []act         // all that was ever begun of what explains a silence
-	changed chan struct{} // closed and renewed when something ends
+	changed chan struct{} // closed and renewed when something begins or ends
 }
 
 func newActs() *acts { return &acts{changed: make(chan struct{})} }
@@ -60,13 +60,18 @@ func (l *acts) begin(a act) {
 	if a.what == down || a.what == torn {
 		l.past = append(l.past, a)
 	}
+	l.change()
+}
+
+func (l *acts) change() {
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 // end forgets what has ended. mu is held.
 func (l *acts) end(over func(act) bool) {
 	l.list = slices.DeleteFunc(l.list, over)
-	close(l.changed)
-	l.changed = make(chan struct{})
+	l.change()
 }
 
 type act struct {
@@ -185,7 +190,7 @@ func (a *actor) kept(what aspect, targets []string) (by string, changed <-chan s
 			return o.by, a.acts.changed
 		}
 	}
-	return nobody, nil
+	return nobody, a.acts.changed
 }
 
 // moment is when a deed began, for what other faults did from then on.

@@ -210,20 +210,25 @@ func TestPauseEndsInItsTime(t *testing.T) {
 		"after it":    {"at 50ms", "error"},
 		"at its end":  {"at 710ms", "start proved heal healed"},
 		"if optional": {"at 50ms, optional: true", "idle"},
+		"while long":  {"at 5ms, most: 20s", "start unproved heal healed"}, // it does not wait for it to end
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := &silent{world: newWorld(honest)}
-			list := fmt.Sprintf("faults: [{fault: pause-node, nodes: [n1], from: at 10ms, for: 600ms}, {fault: slow, nodes: [n1], latency: 10ms, from: %s, for: 100ms}]", c.slow)
+			pause := 600 * time.Millisecond
+			if strings.Contains(name, "long") {
+				pause = 5 * time.Second
+			}
+			list := fmt.Sprintf("faults: [{fault: pause-node, nodes: [n1], from: at 10ms, for: %s}, {fault: slow, nodes: [n1], latency: 10ms, from: %s, for: 100ms}]", pause, c.slow)
 			s, err := NewSchedule(w, w, parse(t, list).Faults, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.playAll(t.Context(), s, []string{"w1: 2s"})
+			w.playAll(t.Context(), s, []string{"w1: 6s"})
 			if got := strings.Join(w.steps("f2"), " "); got != c.f2 {
 				t.Errorf("%s: %q, want %q\n%s", name, got, c.f2, w)
 			}
-			if !strings.Contains(w.String(), "  610ms  f1 pause-node healed") {
-				t.Errorf("%s: the pause did not end after 600ms:\n%s", name, w)
+			if end := fmt.Sprintf(" %s  f1 pause-node healed", pause+10*time.Millisecond); !strings.Contains(w.String(), end) {
+				t.Errorf("%s: the pause did not end after %s:\n%s", name, pause, w)
 			}
 		})
 	}

@@ -355,6 +355,9 @@ func (s *Schedule) start(f *planned) {
 	ctx, cancel := context.WithTimeout(s.ctx, deedLimit)
 	defer cancel()
 	since := f.spec.actor.now()
+	if slices.Contains(f.kind.needs, down) {
+		go s.impatient(ctx, cancel, f)
+	}
 	proof, err := f.fault.Start(ctx)
 	if ctx.Err() != nil { // the end of a run wakes all
 		s.pace("", f.part)
@@ -447,6 +450,32 @@ func (s *Schedule) untilAnswered(ctx context.Context, f *planned) {
 		select {
 		case <-changed:
 			s.pace("", f.part)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// patience is how long a proof waits for a server that another fault has stopped meanwhile.
+const patience = 2 * time.Second
+
+// impatient cancels a start that waits for longer than that: the end of the other may be
+// at a step that waits for this start.
+func (s *Schedule) impatient(ctx context.Context, cancel func(), f *planned) {
+	var late <-chan time.Time
+	for {
+		by, changed := f.spec.actor.kept(down, f.nodes())
+		switch {
+		case by == nobody:
+			late = nil
+		case late == nil:
+			late = time.After(patience)
+		}
+		select {
+		case <-changed:
+		case <-late:
+			cancel()
+			return
 		case <-ctx.Done():
 			return
 		}
