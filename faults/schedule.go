@@ -425,8 +425,11 @@ func (s *Schedule) heal(f *planned, missed bool) {
 		s.log.Add(f.step(history.FaultMissed, fmt.Sprintf("its end %q did not come within %s", f.spec.Until, f.spec.Most)))
 	}
 	s.log.Add(f.step(history.FaultHeal, ""))
-	if f.kind.awaits {
+	switch {
+	case f.kind.awaits:
 		s.untilAnswered(ctx, f)
+	case slices.Contains(f.kind.needs, down):
+		go s.impatient(ctx, cancel, f)
 	}
 	proof, err := f.fault.(Healer).Heal(ctx)
 	if f.spec.Optional && errors.Is(err, errUnanswered) { // it is over, and another is not
@@ -456,11 +459,12 @@ func (s *Schedule) untilAnswered(ctx context.Context, f *planned) {
 	}
 }
 
-// patience is how long a proof waits for a server that another fault has stopped meanwhile.
+// patience is how long a proof, of an effect or of an end, waits for a server that
+// another fault has stopped meanwhile.
 const patience = 2 * time.Second
 
-// impatient cancels a start that waits for longer than that: the end of the other may be
-// at a step that waits for this start.
+// impatient cancels a deed that waits for longer than that: the end of the other may be
+// at a step that waits for this deed.
 func (s *Schedule) impatient(ctx context.Context, cancel func(), f *planned) {
 	var late <-chan time.Time
 	for {

@@ -107,6 +107,10 @@ var overlaps = []struct {
 		pause-node, nodes: [n1], from: at 170ms, for: 1s`, ""},
 	{"slow that a pause meets that ends at a later step", `slow, nodes: [n1], latency: 30ms, from: after w1 acquired, for: 600ms
 		pause-node, nodes: [n1], from: at 50ms, until: after w1 released`, "f1 unproved context canceled: f2 (pause-node) still acts on n1"},
+	{"slow that ends while its node is paused for long", `slow, nodes: [n1], latency: 10ms, from: at 100ms, for: 600ms
+		pause-node, nodes: [n1], from: at 600ms, for: 9s`, "f1 healed lifted; f2 (pause-node) still acts on n1"},
+	{"slow that ends while its node is paused", `slow, nodes: [n1], latency: 10ms, from: at 100ms, for: 600ms
+		pause-node, nodes: [n1], from: at 600ms, for: 1s`, "f1 healed n1: PING took"},
 	{"delay that a crash meets", `delay, nodes: [n1], latency: 30ms, from: at 100ms, for: 600ms
 		crash-node, nodes: [n1], from: at 120ms, for: 100ms`, "f1 unproved f2 (crash-node) still acts on n1"},
 	{"delay whose PING a reset breaks", `delay, hosts: [w1], nodes: [n1], latency: 30ms, from: at 100ms, for: 600ms
