@@ -37,6 +37,17 @@ type MemoryControl interface {
 	FreeMemory(ctx context.Context, name string) (proof string, err error)
 }
 
+// Pings is of how many PINGs the median is taken that shows a node to be slow. Each
+// takes up to twice the latency, and whoever waits for the proof stands still: of a
+// long one fewer will do, as no busy machine is as slow by chance.
+func Pings(latency time.Duration) int {
+	const long = 100 * time.Millisecond
+	if latency > long {
+		return 3
+	}
+	return 5
+}
+
 // SpeedControl makes nodes slow.
 type SpeedControl interface {
 	// SlowNode makes each answer of a node take about that much longer.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,6 +134,101 @@ func TestDelaysOfOneLink(t *testing.T) {
 			f1, f2 := strings.Join(w.steps("f1"), " "), strings.Join(w.steps("f2"), " ")
 			if f1 != c.f1 || f2 != c.f2 {
 				t.Errorf("%s: %q and %q, want %q and %q\n%s", c.name, f1, f2, c.f1, c.f2, w)
+			}
+		})
+	}
+}
+
+// At the end of a run what keeps a server from answering ends before what asks it.
+func TestLastEndsDoNotWaitForEachOther(t *testing.T) {
+	for _, asks := range []string{"read-only", "evict", "slow, latency: 10ms", "clock-rate, rate: 2"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(honest)
+			list := fmt.Sprintf("faults: [{fault: %s, nodes: [n1], from: at 10ms, until: after w1 wrote}, {fault: pause-node, nodes: [n1], from: at 20ms, until: after w1 wrote}]", asks)
+			s, err := NewSchedule(w, w, parse(t, list).Faults, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.playAll(t.Context(), s, []string{"w1: 100ms"})
+			text := w.String()
+			resumed, healed := strings.Index(text, "f2 pause-node healed"), strings.Index(text, "f1 "+strings.Split(asks, ",")[0]+" heal ")
+			if resumed < 0 || healed < resumed || time.Since(w.start) > time.Second {
+				t.Errorf("%s, after %s:\n%s", asks, time.Since(w.start), text)
+			}
+		})
+	}
+}
+
+// silent is a world in which a node does not answer while another fault acts on it: what
+// asks it waits for that, or fails.
+type silent struct {
+	*world
+	mu     sync.Mutex
+	paused chan struct{} // closed when it goes on
+}
+
+func (w *silent) PauseNode(ctx context.Context, n string) (string, error) {
+	w.mu.Lock()
+	w.paused = make(chan struct{})
+	w.mu.Unlock()
+	return w.world.PauseNode(ctx, n)
+}
+
+func (w *silent) ResumeNode(ctx context.Context, n string) (string, error) {
+	close(w.paused)
+	return w.world.ResumeNode(ctx, n)
+}
+
+// answers waits until the node goes on.
+func (w *silent) answers(ctx context.Context) error {
+	w.mu.Lock()
+	paused := w.paused
+	w.mu.Unlock()
+	if paused == nil {
+		return nil
+	}
+	select {
+	case <-paused:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *silent) SlowNode(ctx context.Context, n string, d time.Duration) (string, error) {
+	time.Sleep(20 * time.Millisecond)
+	if err := w.answers(ctx); err != nil {
+		return "", err
+	}
+	return w.world.SlowNode(ctx, n, d)
+}
+
+// The end of a pause comes in its time, whatever asks the server meanwhile.
+func TestPauseEndsInItsTime(t *testing.T) {
+	for name, c := range map[string]struct{ slow, f2 string }{
+		"before it":   {"at 5ms", "start proved heal healed"}, // its proof is met by the pause
+		"after it":    {"at 50ms", "error"},
+		"at its end":  {"at 710ms", "start proved heal healed"},
+		"if optional": {"at 50ms, optional: true", "idle"},
+		"while long":  {"at 5ms, most: 20s", "start unproved heal healed"}, // it does not wait for it to end
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &silent{world: newWorld(honest)}
+			pause := 600 * time.Millisecond
+			if strings.Contains(name, "long") {
+				pause = 5 * time.Second
+			}
+			list := fmt.Sprintf("faults: [{fault: pause-node, nodes: [n1], from: at 10ms, for: %s}, {fault: slow, nodes: [n1], latency: 10ms, from: %s, for: 100ms}]", pause, c.slow)
+			s, err := NewSchedule(w, w, parse(t, list).Faults, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.playAll(t.Context(), s, []string{"w1: 6s"})
+			if got := strings.Join(w.steps("f2"), " "); got != c.f2 {
+				t.Errorf("%s: %q, want %q\n%s", name, got, c.f2, w)
+			}
+			if end := fmt.Sprintf(" %s  f1 pause-node healed", pause+10*time.Millisecond); !strings.Contains(w.String(), end) {
+				t.Errorf("%s: the pause did not end after %s:\n%s", name, pause, w)
 			}
 		})
 	}

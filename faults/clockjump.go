@@ -12,7 +12,8 @@ var clockJump = Kind{
 	Name: "clock-jump", About: "sets the clock of a lock server forward, or back where by is below 0",
 	Nodes: true, Clock: true, Data: true, Takes: []string{"by"},
 	check: checkJump, draw: drawJump,
-	make: func(c Controls, s Spec, _ string) Fault { return &jumpedClock{c, s.Nodes, s.By.D()} },
+	needs: append([]aspect{clockShown}, answering...),
+	make:  func(c Controls, s Spec, _ string) Fault { return &jumpedClock{c, s.Nodes, s.By.D()} },
 }
 
 // How far a clock may jump: less cannot be told from the time that a question

@@ -13,8 +13,8 @@ var clockRate = Kind{
 	// Up to a tenth off, which is more than clocks are, and ten times what redsync allows for.
 	draw:  func(d *drawer, s *Spec) { s.Rate = []float64{0.9, 0.95, 0.98, 1.02, 1.05, 1.1}[d.rng.IntN(6)] },
 	Acts:  "its clock",
-	holds: []aspect{clockSpeed},
-	make:  func(c Controls, s Spec, _ string) Fault { return &offClock{c, s.Nodes, s.Rate} },
+	holds: []aspect{clockSpeed}, needs: answering,
+	make: func(c Controls, s Spec, _ string) Fault { return &offClock{c, s.Nodes, s.Rate, s.actor} },
 }
 
 // What a clock's rate may be. A deviation must show in a second or so.
@@ -39,12 +39,16 @@ type offClock struct {
 	c     Controls
 	nodes []string
 	rate  float64
+	actor *actor
 }
 
-func (f *offClock) Start(ctx context.Context) (string, error) { return f.set(ctx, f.rate) }
+func (f *offClock) Start(ctx context.Context) (string, error) {
+	return each(f.nodes, func(n string) (string, error) { return f.c.SetClockRate(ctx, n, f.rate) })
+}
 
-func (f *offClock) Heal(ctx context.Context) (string, error) { return f.set(ctx, 1) }
-
-func (f *offClock) set(ctx context.Context, rate float64) (string, error) {
-	return each(f.nodes, func(n string) (string, error) { return f.c.SetClockRate(ctx, n, rate) })
+// Heal sets the clock of a server right that is stopped or down, too: it cannot say so.
+func (f *offClock) Heal(ctx context.Context) (string, error) {
+	return each(f.nodes, func(n string) (string, error) {
+		return f.actor.unlessHidden(n, func() (string, error) { return f.c.SetClockRate(ctx, n, 1) })
+	})
 }

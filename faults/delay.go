@@ -65,7 +65,7 @@ func (f *delayed) Start(ctx context.Context) (string, error) {
 
 // late sees that a PING of a link takes what all delays add to it together. What waits
 // in a link may be let go when another delay of it starts or ends: then the PING has
-// shown nothing, and there is another, for a while.
+// shown nothing, and there is another, for a while; so it is where a reset breaks its connection.
 func (f *delayed) late(ctx context.Context, i int, least time.Duration) error {
 	name, end := f.names[i], time.Now().Add(answer)
 	for {
@@ -73,10 +73,13 @@ func (f *delayed) late(ctx context.Context, i int, least time.Duration) error {
 		if !f.optional { // of which no proof is asked
 			want = max(least, f.actor.latency(name))
 		}
-		before := f.actor.others(stirred, name)
+		before, since := f.actor.others(stirred, name), f.actor.now()
 		pctx, cancel := context.WithTimeout(ctx, answer+4*(f.latency+f.jitter))
 		rtt, err := f.links.links[i].Probe(pctx)
 		cancel()
+		if err != nil && f.torn(since, i) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("link %s: %w: %w", name, errUnanswered, err)
 		}

@@ -46,7 +46,7 @@ func TestFaultsPageOnOverlaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := (&failedOver{spec: Spec{How: howKill}}).holds()
-	for _, what := range []aspect{process, writable, memory, clockSpeed, speed, mastership, replicating} {
+	for _, what := range []aspect{process, writable, memory, clockSpeed, clockShown, speed, mastership, replicating} {
 		var names []string
 		for _, k := range Kinds() {
 			if slices.Contains(k.holds, what) || k.Name == failover.Name && slices.Contains(killed, what) {

@@ -6,8 +6,8 @@ var evict = Kind{
 	Name: "evict", About: "fills the memory of a lock server until its keys are evicted, least recently used first",
 	Nodes: true, Data: true, Heals: true,
 	Acts:  "the settings of its memory, and all its keys",
-	holds: []aspect{memory},
-	make:  func(c Controls, s Spec, _ string) Fault { return &evicted{c, s.Nodes} },
+	holds: []aspect{memory}, needs: answering, awaits: true,
+	make: func(c Controls, s Spec, _ string) Fault { return &evicted{c, s.Nodes} },
 }
 
 type evicted struct {

@@ -55,7 +55,7 @@ func (f *failedOver) Start(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := f.spec.actor.take(f.holds(), old); err != nil {
+	if err := f.spec.actor.take(f.holds(), nil, old); err != nil {
 		return "", err
 	}
 	if f.spec.How != howKill {

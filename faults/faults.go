@@ -117,8 +117,11 @@ type Kind struct {
 	// Acts is what of a server it acts on, beyond keys: absent where a server that the
 	// run has not started can have it, too.
 	Acts string
-	// holds are the aspects of its targets that nobody else may change until it is over.
-	holds []aspect
+	// holds are the aspects of its targets that nobody else may change until it is over;
+	// needs are those that must be nobody else's when it starts.
+	holds, needs []aspect
+	// awaits: its end, too, asks the server, and waits until others let it answer.
+	awaits bool
 	// Takes are the keys of a Spec that only some kinds take, and this one does.
 	Takes []string
 

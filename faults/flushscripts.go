@@ -9,8 +9,9 @@ import (
 
 var flushScripts = Kind{
 	Name: "flush-scripts", About: "makes a lock server forget the scripts that clients call by their hash", Nodes: true, Data: true,
-	Acts: "the scripts of all its clients",
-	make: func(c Controls, s Spec, _ string) Fault { return &flushedScripts{c, s.Nodes} },
+	Acts:  "the scripts of all its clients",
+	needs: answering,
+	make:  func(c Controls, s Spec, _ string) Fault { return &flushedScripts{c, s.Nodes} },
 }
 
 // probeScript is loaded to see it forgotten: a client may load its own again at once.

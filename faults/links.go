@@ -154,7 +154,7 @@ func (l *links) answers(ctx context.Context, words string) (string, error) {
 // did when it was sent may be gone by now: then there is another.
 func (l *links) answer(ctx context.Context, i int) (rtt time.Duration, by string, err error) {
 	for {
-		before, limit := l.hides(i), answer
+		before, since, limit := l.hides(i), l.actor.now(), answer
 		if before != nobody {
 			limit = silence
 		}
@@ -167,10 +167,16 @@ func (l *links) answer(ctx context.Context, i int) (rtt time.Duration, by string
 		if by = l.hides(i); by != nobody {
 			return 0, by, nil
 		}
-		if before == nobody {
+		if before == nobody && !l.torn(since, i) {
 			return 0, nobody, err
 		}
 	}
+}
+
+// torn tells that another fault has broken the connections of a link since a moment, and
+// that of a PING with them, which is then to be sent again.
+func (l *links) torn(since moment, i int) bool {
+	return !l.optional && l.actor.met(since, torn, l.names[i]) != nobody
 }
 
 // hides says for which other fault a link carries no PING, if there is one.

@@ -11,8 +11,9 @@ import (
 var powerLoss = Kind{
 	Name: "power-loss", About: "takes the power from a lock server at its end: what was written since its start and not synced is lost",
 	Nodes: true, Data: true, Heals: true, check: checkPower, draw: drawPower,
-	Acts:  "its process and its files",
-	holds: []aspect{process, memory, writable},
+	Acts: "its process and its files",
+	// A server that syncs once a second counts the seconds by its own clock.
+	holds: []aspect{process, memory, writable, clockSpeed, clockShown},
 	make:  func(c Controls, s Spec, _ string) Fault { return &lostPower{c, s.Nodes, s.actor} },
 }
 

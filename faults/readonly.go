@@ -14,8 +14,8 @@ var readOnly = Kind{
 	Nodes: true, Data: true, Heals: true,
 	Acts: "its role",
 	// A replica heeds no bound of its memory, and takes no filling.
-	holds: []aspect{writable, memory},
-	make:  func(c Controls, s Spec, _ string) Fault { return &demoted{c, s.Nodes} },
+	holds: []aspect{writable, memory}, needs: answering, awaits: true,
+	make: func(c Controls, s Spec, _ string) Fault { return &demoted{c, s.Nodes} },
 }
 
 // A replica keeps its keys until a master sends others. At this address none

@@ -14,6 +14,7 @@ var reset = Kind{
 type resetLinks struct{ *links }
 
 func (f *resetLinks) Start(ctx context.Context) (string, error) {
+	f.actor.add(torn, 0, f.names...)
 	total := 0
 	for i, link := range f.links.links {
 		n, err := link.Reset(ctx)

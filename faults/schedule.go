@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,7 +51,7 @@ type planned struct {
 	part  int64 // of the schedule
 	spec  Spec
 	fault Fault
-	holds []aspect
+	kind  Kind
 
 	// deed is held for one deed at a time. It is no mutex: a deed takes time, and in
 	// the simulation time stands still while somebody waits for a mutex.
@@ -80,7 +81,7 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 	if p, ok := c.(cluster.Pacer); ok {
 		s.pace = p.Pace
 	}
-	all := &acts{}
+	all := newActs()
 	for i, spec := range specs {
 		kind, ok := Find(spec.Kind)
 		if !ok {
@@ -92,7 +93,7 @@ func NewSchedule(log Log, c Controls, specs []Spec, orders []Order) (*Schedule, 
 		id := fmt.Sprintf("f%d", i+1)
 		spec.actor = &actor{fmt.Sprintf("%s (%s)", id, spec.Kind), all}
 		s.faults = append(s.faults, &planned{
-			id: id, spec: spec, fault: kind.make(c, spec, id), holds: kind.holds, deed: make(chan struct{}, 1),
+			id: id, spec: spec, fault: kind.make(c, spec, id), kind: kind, deed: make(chan struct{}, 1),
 			started: make(chan struct{}), over: make(chan struct{}),
 		})
 		s.faults[i].part = int64(i)
@@ -285,10 +286,36 @@ func (f *planned) step(step, proof string) history.Event {
 // unproved is the step of a fault that was not seen to work.
 func (f *planned) unproved(err error) history.Event {
 	step := history.FaultUnproved
-	if f.spec.Optional && (errors.Is(err, errIdle) || errors.Is(err, errUnanswered)) {
+	var met *metError
+	if f.spec.Optional && (errors.Is(err, errIdle) || errors.Is(err, errUnanswered) || errors.As(err, &met)) {
 		step = history.FaultIdle
 	}
 	return f.step(step, line(err))
+}
+
+// explained adds to what went wrong since a moment the other fault that explains it:
+// one that keeps or kept a server from answering. Where the silence of a link is no
+// error, or there was nothing to do, nothing is to be explained.
+func (f *planned) explained(err error, since moment) error {
+	if errors.Is(err, errIdle) || f.spec.Optional && errors.Is(err, errUnanswered) {
+		return err
+	}
+	if by := f.spec.actor.explain(since, f.nodes()); by != nobody {
+		return &metError{err, by}
+	}
+	return err
+}
+
+// nodes are the servers that the fault asks: of a link the one that it leads to.
+func (f *planned) nodes() []string {
+	if f.kind.Failovers {
+		return f.spec.members.nodes
+	}
+	nodes := slices.Clone(f.targets())
+	for i, t := range nodes {
+		nodes[i] = t[strings.LastIndexByte(t, '>')+1:]
+	}
+	return nodes
 }
 
 func (f *planned) targets() []string {
@@ -320,13 +347,17 @@ func (s *Schedule) start(f *planned) {
 	if f.state != waiting {
 		return
 	}
-	if err := f.spec.actor.take(f.holds, f.targets()...); err != nil {
+	if err := f.spec.actor.take(f.kind.holds, f.kind.needs, f.targets()...); err != nil {
 		s.refuse(f, err)
 		return
 	}
 	s.log.Add(f.step(history.FaultStart, ""))
 	ctx, cancel := context.WithTimeout(s.ctx, deedLimit)
 	defer cancel()
+	since := f.spec.actor.now()
+	if slices.Contains(f.kind.needs, down) {
+		go s.impatient(ctx, cancel, f)
+	}
 	proof, err := f.fault.Start(ctx)
 	if ctx.Err() != nil { // the end of a run wakes all
 		s.pace("", f.part)
@@ -338,7 +369,7 @@ func (s *Schedule) start(f *planned) {
 		s.refuse(f, err)
 		return
 	case err != nil:
-		s.log.Add(f.unproved(err))
+		s.log.Add(f.unproved(f.explained(err, since)))
 	case proof != "":
 		s.log.Add(f.step(history.FaultProved, proof))
 	case !later:
@@ -382,9 +413,10 @@ func (s *Schedule) heal(f *planned, missed bool) {
 	// Healing must be tried even when the run has been given up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), deedLimit)
 	defer cancel()
+	since := f.spec.actor.now()
 	if p, ok := f.fault.(Prover); ok {
 		if proof, err := p.Prove(ctx); err != nil {
-			s.log.Add(f.unproved(err))
+			s.log.Add(f.unproved(f.explained(err, since)))
 		} else {
 			s.log.Add(f.step(history.FaultProved, proof))
 		}
@@ -393,16 +425,65 @@ func (s *Schedule) heal(f *planned, missed bool) {
 		s.log.Add(f.step(history.FaultMissed, fmt.Sprintf("its end %q did not come within %s", f.spec.Until, f.spec.Most)))
 	}
 	s.log.Add(f.step(history.FaultHeal, ""))
+	switch {
+	case f.kind.awaits:
+		s.untilAnswered(ctx, f)
+	case slices.Contains(f.kind.needs, down):
+		go s.impatient(ctx, cancel, f)
+	}
 	proof, err := f.fault.(Healer).Heal(ctx)
 	if f.spec.Optional && errors.Is(err, errUnanswered) { // it is over, and another is not
 		proof, err = line(err), nil
 	}
 	if err != nil {
-		s.log.Add(f.step(history.FaultError, "heal: "+line(err)))
+		s.log.Add(f.step(history.FaultError, "heal: "+line(f.explained(err, since))))
 	} else {
 		s.log.Add(f.step(history.FaultHealed, proof))
 	}
 	f.finish()
+}
+
+// untilAnswered waits while another fault keeps the targets of a fault from answering.
+func (s *Schedule) untilAnswered(ctx context.Context, f *planned) {
+	for {
+		by, changed := f.spec.actor.kept(down, f.nodes())
+		if by == nobody {
+			return
+		}
+		select {
+		case <-changed:
+			s.pace("", f.part)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// patience is how long a proof, of an effect or of an end, waits for a server that
+// another fault has stopped meanwhile.
+const patience = 2 * time.Second
+
+// impatient cancels a deed that waits for longer than that: the end of the other may be
+// at a step that waits for this deed.
+func (s *Schedule) impatient(ctx context.Context, cancel func(), f *planned) {
+	var late <-chan time.Time
+	for {
+		by, changed := f.spec.actor.kept(down, f.nodes())
+		switch {
+		case by == nobody:
+			late = nil
+		case late == nil:
+			late = time.After(patience)
+		}
+		select {
+		case <-changed:
+		case <-late:
+			cancel()
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Over is true when nothing is left to start or to heal.
@@ -420,6 +501,7 @@ func (s *Schedule) Over() bool {
 // Close heals what is still active and records what never started.
 func (s *Schedule) Close() {
 	for _, f := range s.faults {
+		s.healBefore(f)
 		s.heal(f, false)
 	}
 	s.stop()
@@ -427,6 +509,24 @@ func (s *Schedule) Close() {
 	for _, f := range s.faults {
 		if f.state == waiting {
 			s.log.Add(f.step(history.FaultMissed, fmt.Sprintf("its start %q never came", f.spec.From)))
+		}
+	}
+}
+
+// healBefore ends what keeps the servers from answering that a fault asks at its end,
+// or is waiting for: or it would wait for an end that comes after its own.
+func (s *Schedule) healBefore(f *planned) {
+	select {
+	case <-f.over:
+		return
+	default:
+	}
+	if !slices.Contains(f.kind.needs, down) {
+		return
+	}
+	for _, o := range s.faults {
+		if o != f && o.spec.actor.does(down, f.nodes()) {
+			s.heal(o, false)
 		}
 	}
 }

@@ -69,6 +69,69 @@ var overlaps = []struct {
 		failover, how: isolate, from: at 300ms, for: 8s`, "f1 healed f2 (failover) still acts on w2>n1"},
 	{"cut-replication that ends while the replica is down", `cut-replication, nodes: [n2], from: at 100ms, for: 500ms
 		crash-node, nodes: [n2], from: at 300ms, for: 20s, most: 20s`, "f1 healed f2 (crash-node) still acts on n2"},
+	{"slow of a paused node", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
+		slow, nodes: [n1], latency: 20ms, from: at 300ms, for: 600ms`, "f2 error n1: f1 (pause-node) still acts on it"},
+	{"slow of a paused node, optional", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
+		slow, nodes: [n1], latency: 20ms, from: at 300ms, for: 600ms, optional: true`, "f2 idle n1: f1 (pause-node) still acts on it"},
+	{"slow of a node that is down", `crash-node, nodes: [n1], from: at 100ms, for: 600ms
+		slow, nodes: [n1], latency: 20ms, from: at 300ms, for: 600ms`, "f2 error n1: f1 (crash-node) still acts on it"},
+	{"slow of a node that is to be started again", `restart-node, nodes: [n1], from: at 100ms, down: 600ms
+		slow, nodes: [n1], latency: 20ms, from: at 300ms, for: 600ms`, "f2 error n1: f1 (restart-node) still acts on it"},
+	{"clock-jump of a paused node", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
+		clock-jump, nodes: [n1], by: 1s, from: at 300ms`, "f2 error n1: f1 (pause-node) still acts on it"},
+	{"clock-jump of a node that is down", `crash-node, nodes: [n1], from: at 100ms, for: 600ms
+		clock-jump, nodes: [n1], by: 1s, from: at 300ms`, "f2 error n1: f1 (crash-node) still acts on it"},
+	{"clock-rate of a paused node", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
+		clock-rate, nodes: [n1], rate: 1.5, from: at 300ms, for: 600ms`, "f2 error n1: f1 (pause-node) still acts on it"},
+	{"evict of a paused node", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
+		evict, nodes: [n1], from: at 300ms, for: 600ms`, "f2 error n1: f1 (pause-node) still acts on it"},
+	{"flush-scripts of a paused node", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
+		flush-scripts, nodes: [n1], from: at 300ms`, "f2 error n1: f1 (pause-node) still acts on it"},
+	{"read-only of a paused node", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
+		read-only, nodes: [n1], from: at 300ms, for: 600ms`, "f2 error n1: f1 (pause-node) still acts on it"},
+	{"pause-node while a clock is watched", `clock-rate, nodes: [n1], rate: 1.5, from: at 100ms, for: 600ms
+		pause-node, nodes: [n1], from: at 105ms, for: 200ms`, ""},
+	{"clock-rate that ends while its node is paused", `clock-rate, nodes: [n1], rate: 1.5, from: at 100ms, for: 300ms
+		pause-node, nodes: [n1], from: at 200ms, for: 1s`, "f1 healed lifted; f2 (pause-node) still acts on n1"},
+	{"clock-rate that ends while its node is down", `clock-rate, nodes: [n1], rate: 1.5, from: at 100ms, for: 300ms
+		crash-node, nodes: [n1], from: at 200ms, for: 1s`, "f1 healed lifted; f2 (crash-node) still acts on n1"},
+	{"read-only that ends while its node is paused", `read-only, nodes: [n1], from: at 100ms, for: 300ms
+		pause-node, nodes: [n1], from: at 200ms, for: 1s`, "f1 healed n1: a write is accepted"},
+	{"evict that ends while its node is paused", `evict, nodes: [n1], from: after w1 acquired, for: 300ms
+		pause-node, nodes: [n1], from: at 200ms, for: 1s`, "f1 healed n1: nothing is evicted any more"},
+	{"slow that a crash meets", `slow, nodes: [n1], latency: 30ms, from: at 100ms, for: 600ms
+		crash-node, nodes: [n1], from: at 170ms, for: 100ms`, "f1 unproved EOF: f2 (crash-node) still acts on n1"},
+	{"slow that a crash meets, optional", `slow, nodes: [n1], latency: 30ms, from: at 100ms, for: 600ms, optional: true
+		crash-node, nodes: [n1], from: at 170ms, for: 100ms`, "f1 idle EOF: f2 (crash-node) still acts on n1"},
+	{"slow that a pause meets", `slow, nodes: [n1], latency: 30ms, from: at 100ms, for: 600ms
+		pause-node, nodes: [n1], from: at 170ms, for: 1s`, ""},
+	{"slow that a pause meets that ends at a later step", `slow, nodes: [n1], latency: 30ms, from: after w1 acquired, for: 600ms
+		pause-node, nodes: [n1], from: at 50ms, until: after w1 released`, "f1 unproved context canceled: f2 (pause-node) still acts on n1"},
+	{"slow that ends while its node is paused for long", `slow, nodes: [n1], latency: 10ms, from: at 100ms, for: 600ms
+		pause-node, nodes: [n1], from: at 600ms, for: 9s`, "f1 healed lifted; f2 (pause-node) still acts on n1"},
+	{"slow that ends while its node is paused", `slow, nodes: [n1], latency: 10ms, from: at 100ms, for: 600ms
+		pause-node, nodes: [n1], from: at 600ms, for: 1s`, "f1 healed n1: PING took"},
+	{"delay that a crash meets", `delay, nodes: [n1], latency: 30ms, from: at 100ms, for: 600ms
+		crash-node, nodes: [n1], from: at 120ms, for: 100ms`, "f1 unproved f2 (crash-node) still acts on n1"},
+	{"delay whose PING a reset breaks", `delay, hosts: [w1], nodes: [n1], latency: 30ms, from: at 100ms, for: 600ms
+		reset, nodes: [n1], from: at 120ms`, ""},
+	{"delay whose last PING a reset breaks", `delay, hosts: [w1], nodes: [n1], latency: 30ms, from: at 100ms, for: 300ms
+		delay, hosts: [w1], nodes: [n1], latency: 30ms, from: at 200ms, for: 1s
+		reset, nodes: [n1], from: at 430ms`, ""},
+
+	{"power-loss while a clock runs too fast", `clock-rate, nodes: [n1], rate: 10, from: at 100ms, for: 3s
+		power-loss, nodes: [n1], from: at 300ms, for: 500ms`, "f2 error n1: f1 (clock-rate) still acts on it"},
+	{"clock-rate while power-loss waits", `power-loss, nodes: [n1], from: at 400ms, for: 500ms
+		clock-rate, nodes: [n1], rate: 10, from: at 500ms, for: 3s`, "f2 error n1: f1 (power-loss) still acts on it"},
+	{"clock-rate while power-loss acts", `power-loss, nodes: [n1], from: at 100ms, for: 500ms
+		clock-rate, nodes: [n1], rate: 10, from: at 300ms, for: 3s`, "f2 error n1: f1 (power-loss) still acts on it"},
+	{"clock-jump while power-loss waits", `power-loss, nodes: [n1], from: at 400ms, for: 500ms
+		clock-jump, nodes: [n1], by: 10s, from: at 500ms`, "f2 error n1: f1 (power-loss) still acts on it"},
+	{"clock-jump while power-loss acts", `power-loss, nodes: [n1], from: at 100ms, for: 500ms
+		clock-jump, nodes: [n1], by: 10s, from: at 300ms, optional: true`, "f2 idle n1: f1 (power-loss) still acts on it"},
+	{"power-loss after the clock was set", `clock-rate, nodes: [n1], rate: 10, from: at 50ms, for: 100ms
+		clock-jump, nodes: [n1], by: 700ms, from: at 200ms
+		power-loss, nodes: [n1], from: at 300ms, for: 500ms`, ""},
 	{"kill-host of a paused host", `pause-host, hosts: [w1], from: at 100ms, for: 500ms
 		kill-host, hosts: [w1], from: at 300ms`, "f1 healed w1: it was killed meanwhile by f2 (kill-host)"},
 }
@@ -95,7 +158,7 @@ func TestOverlaps(t *testing.T) {
 			found := c.want == "" || slices.ContainsFunc(steps, func(s string) bool {
 				return strings.HasPrefix(s, id+" "+step+" ") && strings.Contains(s, words)
 			})
-			if wantBad := step == history.FaultError; !found || (len(bad) == 1) != wantBad || len(bad) > 1 {
+			if wantBad := step == history.FaultError || step == history.FaultUnproved; !found || (len(bad) == 1) != wantBad || len(bad) > 1 {
 				t.Errorf("want %q, and nothing else that is bad:\n%s", c.want, all)
 			}
 			if step == history.FaultError && strings.Contains(all, id+" "+history.FaultProved) {

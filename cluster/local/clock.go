@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -23,12 +24,27 @@ const clockFile = "clock"
 type clock struct {
 	means clockMeans
 	file  string
-	start time.Time // of the server's process, on the real clock
 
-	base time.Time // what it showed …
-	from time.Time // … at this instant
+	mu    sync.Mutex // of what follows: it is not held while a server is asked, but by calibrate
+	start time.Time  // of the server's process, on the real clock
+	base  time.Time  // what it showed …
+	from  time.Time  // … at this instant
+	rate  float64
+	late  time.Duration // by how much at most the last change came after its instant
+	sets  int           // how often it was set
+}
+
+// setting is what a clock was set to, and may not be any more.
+type setting struct {
 	rate float64
-	late time.Duration // by how much at most the last change came after its instant
+	sets int
+	late time.Duration
+}
+
+func (k *clock) setting() setting {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return setting{k.rate, k.sets, k.late}
 }
 
 func newClock(means clockMeans, file string) *clock {
@@ -44,13 +60,28 @@ func (k *clock) at(t time.Time) time.Time {
 	return k.base.Add(time.Duration(float64(t.Sub(k.from)) * k.rate))
 }
 
-// set sets the clock forward, or back, and gives it a rate. What its file then says
+// jump sets the clock forward, or back, and leaves its rate.
+func (k *clock) jump(by time.Duration) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.change(by, k.rate)
+}
+
+// set sets the clock forward, or back, and gives it a rate.
+func (k *clock) set(by time.Duration, rate float64) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.change(by, rate)
+}
+
+// change needs mu. What its file then says
 // is right for an instant just ahead, at which the file comes into force: as
 // much as it is late, times the change of the rate, the clock leaps.
-func (k *clock) set(by time.Duration, rate float64) error {
+func (k *clock) change(by time.Duration, rate float64) error {
 	const ahead = 500 * time.Microsecond
 	at := wall().Add(ahead)
 	k.base, k.from, k.rate = k.at(at).Add(by), at, rate
+	k.sets++
 	if err := k.draft(rate); err != nil {
 		return err
 	}
@@ -81,6 +112,8 @@ func (k *clock) publish() error { return os.Rename(k.file+".next", k.file) }
 
 // prepare writes the file for a server that is started now, and returns its environment.
 func (k *clock) prepare(env []string) ([]string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.start = wall() // about; a clock of the right rate needs no better
 	return k.means.environment(env, k.file), k.write(k.rate)
 }
@@ -97,6 +130,8 @@ func (k *clock) calibrate(ctx context.Context, addr string) error {
 		return err
 	}
 	defer t.close()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	_, _ = t.do("CLIENT", "PAUSE", "1000", "WRITE") // a server before 6.2 does not know it
 	offset := k.offset()
 	err = k.write(0)

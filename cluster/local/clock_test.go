@@ -27,7 +27,7 @@ func clocked(t *testing.T, persistence string) *Cluster {
 	return c
 }
 
-func tellerOf(t *testing.T, c *Cluster) *teller {
+func tell(t *testing.T, c *Cluster) *teller {
 	t.Helper()
 	tell, err := dialTeller(deadline(t), c.nodes["n1"].port.addr())
 	if err != nil {
@@ -40,7 +40,7 @@ func tellerOf(t *testing.T, c *Cluster) *teller {
 // expectAhead reads the clock past all that is under test here but its reader.
 func expectAhead(t *testing.T, c *Cluster, want time.Duration) {
 	t.Helper()
-	r, err := tellerOf(t, c).best()
+	r, err := tell(t, c).best()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestClockJumps(t *testing.T) {
 func TestClockGoesOn(t *testing.T) {
 	t.Parallel()
 	c := clocked(t, "")
-	tell := tellerOf(t, c)
+	tell := tell(t, c)
 	stop, done := make(chan struct{}), make(chan struct{})
 	var all []reading
 	go func() {
@@ -170,7 +170,7 @@ func TestRateLeavesNoJump(t *testing.T) {
 	c := clocked(t, "")
 	n := c.nodes["n1"]
 	for _, r := range []float64{0.01, 0.9, 1.005, 1.1, 10, 100} {
-		before, err := tellerOf(t, c).best()
+		before, err := tell(t, c).best()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestRateLeavesNoJump(t *testing.T) {
 			t.Fatal(err)
 		}
 		from := n.clock.from
-		first, err := tellerOf(t, c).best()
+		first, err := tell(t, c).best()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,12 +215,12 @@ func TestRestartKeepsClock(t *testing.T) {
 		t.Errorf("after a restart %s of 60s are left", left)
 	}
 	rate(t, c, 1.1)
-	before, err := tellerOf(t, c).best()
+	before, err := tell(t, c).best()
 	if err != nil {
 		t.Fatal(err)
 	}
 	restartNode(t, c)
-	after, err := tellerOf(t, c).best()
+	after, err := tell(t, c).best()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestClockFileIsNeverHalf(t *testing.T) {
 		}
 		done <- written
 	}()
-	tell := tellerOf(t, c)
+	tell := tell(t, c)
 	seen := map[time.Duration]int{}
 	for range 3000 {
 		r, err := tell.read()

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -14,6 +15,9 @@ var _ cluster.ClockControl = (*Cluster)(nil)
 // JumpClock sets the clock of a node; see clock.
 func (c *Cluster) JumpClock(ctx context.Context, name string, by time.Duration) (string, error) {
 	return c.withClock(ctx, name, func(n *node, t *teller) (string, error) {
+		if n.clock == nil && t.mute != nil {
+			return "", t.mute
+		}
 		if n.clock == nil {
 			return shift(t.conn, nil, n.prefix, by)
 		}
@@ -21,14 +25,14 @@ func (c *Cluster) JumpClock(ctx context.Context, name string, by time.Duration) 
 		if err != nil {
 			return "", err
 		}
-		if err := n.clock.set(by, n.clock.rate); err != nil {
+		if err := n.clock.jump(by); err != nil {
 			return "", err
 		}
 		after, err := t.best()
 		if err != nil {
 			return "", err
 		}
-		return jumped(before, after, by, n.clock.rate)
+		return jumped(before, after, by, n.clock.setting().rate)
 	})
 }
 
@@ -57,17 +61,18 @@ func gained(rate float64, in time.Duration) time.Duration {
 	return time.Duration((rate - 1) * float64(in))
 }
 
-// SetClockRate sets the rate of a node's clock.
+// SetClockRate sets the rate of a node's clock. That of a server that does not run is
+// set, too, as it is the machine's; but nothing shows it, so there is an error.
 func (c *Cluster) SetClockRate(ctx context.Context, name string, rate float64) (string, error) {
 	return c.withClock(ctx, name, func(n *node, t *teller) (string, error) {
 		if n.clock == nil {
 			return "", fmt.Errorf("the rate of a clock is set by libfaketime only, and clocks are set by %s here: "+
 				"install it (apt-get install libfaketime), and leave %s unset", byShift, clocksVariable)
 		}
-		old := n.clock.rate
+		old := n.clock.setting().rate
 		before, err := t.best()
 		if err != nil {
-			return "", err
+			return "", errors.Join(err, n.clock.set(0, rate))
 		}
 		if err := n.clock.set(0, rate); err != nil {
 			return "", err
@@ -77,7 +82,7 @@ func (c *Cluster) SetClockRate(ctx context.Context, name string, rate float64) (
 			return "", err
 		}
 		if err := wentOn(before, first, old, rate); err != nil {
-			return "", fmt.Errorf("%w: the change came up to %s late", err, brief(n.clock.late))
+			return "", fmt.Errorf("%w: the change came up to %s late", err, brief(n.clock.setting().late))
 		}
 		return t.watch(ctx, first, old, rate)
 	})
@@ -131,21 +136,28 @@ func (t *teller) watch(ctx context.Context, first reading, old, rate float64) (p
 
 func brief(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
 
-// withClock calls f with the control of a node whose clock may be set, and a way to read it.
+// withClock calls f with a node whose clock may be set, and a way to read it. Those who
+// set it come one after the other, but the node's control is not held: while it does
+// not answer, as it is stopped, somebody must be able to let it go on.
 func (c *Cluster) withClock(ctx context.Context, name string, f func(*node, *teller) (string, error)) (string, error) {
-	return c.withNode(name, func(n *node) (string, error) {
-		if !n.settable {
-			return "", fmt.Errorf("node %s: its clock cannot be set, as it was not asked for when the node was started", name)
-		}
-		t, err := dialTeller(ctx, n.port.addr())
-		if err != nil {
-			return "", fmt.Errorf("node %s: %w", name, err)
-		}
-		defer t.close()
-		proof, err := f(n, t)
-		if err != nil {
-			return "", fmt.Errorf("node %s: clock: %w", name, err)
-		}
-		return proof, nil
-	})
+	n, addr, err := c.reach(name)
+	if err != nil {
+		return "", err
+	}
+	if !n.settable {
+		return "", fmt.Errorf("node %s: its clock cannot be set, as it was not asked for when the node was started", name)
+	}
+	select {
+	case n.clocking <- struct{}{}:
+		defer func() { <-n.clocking }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("node %s: clock: it is being set: %w", name, ctx.Err())
+	}
+	t := tellerOf(ctx, n, addr)
+	defer t.close()
+	proof, err := f(n, t)
+	if err != nil {
+		return "", fmt.Errorf("node %s: clock: %w", name, err)
+	}
+	return proof, nil
 }

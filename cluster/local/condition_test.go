@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func TestSlowNode(t *testing.T) {
 		t.Error("slowed twice")
 	}
 	// One that comes back at once does not slip through either.
-	if median, err := medianPing(ctx, c.nodes["n1"].port.addr()); err != nil || median < latency {
+	if median, err := medianPing(t, c); err != nil || median < latency {
 		t.Error(median, err)
 	}
 	// A slow server that is killed is slow when it is back.
@@ -99,7 +100,7 @@ func TestSlowNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "it is slow again", func() bool {
-		median, err := medianPing(ctx, c.nodes["n1"].port.addr())
+		median, err := medianPing(t, c)
 		return err == nil && median >= latency
 	})
 	for range 2 {
@@ -116,7 +117,7 @@ func TestSlowNodeIsSlowLater(t *testing.T) {
 	const latency = 50 * time.Millisecond
 	late := make(chan *slowness, 1)
 	time.AfterFunc(4*latency, func() { late <- newSlowness(addr, latency) })
-	if median, err := slowed(deadline(t), addr, latency); err != nil || median < latency {
+	if median, err := slowedAt(t, addr, latency); err != nil || median < latency {
 		t.Error(median, err)
 	}
 	(<-late).end()
@@ -151,3 +152,99 @@ func TestUnknownNodes(t *testing.T) {
 }
 
 func second(_ string, err error) error { return err }
+
+// medianPing is what PINGs take.
+func medianPing(t *testing.T, c *Cluster) (time.Duration, error) {
+	t.Helper()
+	p, err := dialPinger(deadline(t), c.nodes["n1"].port.addr())
+	if err != nil {
+		return 0, err
+	}
+	defer p.close()
+	return p.median(5)
+}
+
+func slowedAt(t *testing.T, addr string, latency time.Duration) (time.Duration, error) {
+	t.Helper()
+	p, err := dialPinger(deadline(t), addr)
+	if err != nil {
+		return 0, err
+	}
+	defer p.close()
+	return p.slowed(latency)
+}
+
+// A stopped server goes on when it is told to, whatever waits for its answer; and its
+// clock is set right meanwhile.
+func TestResumeWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(context.Context, *Cluster) (string, error){
+		"slow": func(ctx context.Context, c *Cluster) (string, error) {
+			return c.SlowNode(ctx, "n1", 10*time.Millisecond)
+		},
+		"jump": func(ctx context.Context, c *Cluster) (string, error) { return c.JumpClock(ctx, "n1", time.Second) },
+		"rate": func(ctx context.Context, c *Cluster) (string, error) { return c.SetClockRate(ctx, "n1", 1.002) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := clocked(t, "")
+			for _, wait := range []time.Duration{0, 20 * time.Millisecond} { // before and after it is asked
+				over := make(chan error, 1)
+				go func() { over <- second(ask(deadline(t), c)) }()
+				time.Sleep(wait)
+				if _, err := c.PauseNode(deadline(t), "n1"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond)
+				start := time.Now()
+				if _, err := c.ResumeNode(deadline(t), "n1"); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took > time.Second {
+					t.Errorf("to let it go on took %s", took)
+				}
+				if err := <-over; err != nil && !errors.Is(err, errHalted) {
+					t.Error(err)
+				}
+				if _, err := c.HurryNode(deadline(t), "n1"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestClockOfASilentNode(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]struct {
+		silence, answer func(*Cluster, context.Context, string) (string, error)
+	}{
+		"stopped": {(*Cluster).PauseNode, (*Cluster).ResumeNode},
+		"down":    {(*Cluster).CrashNode, (*Cluster).StartNode},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := clocked(t, "")
+			rate(t, c, 50)
+			if _, err := how.silence(c, deadline(t), "n1"); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			if proof, err := c.SetClockRate(deadline(t), "n1", 1); err == nil || time.Since(start) > time.Second {
+				t.Errorf("%q, %v, after %s", proof, err, time.Since(start))
+			}
+			if proof, err := c.JumpClock(deadline(t), "n1", time.Hour); err == nil {
+				t.Error("it jumped:", proof)
+			}
+			if _, err := how.answer(c, deadline(t), "n1"); err != nil {
+				t.Fatal(err)
+			}
+			a, err := tell(t, c).best()
+			time.Sleep(100 * time.Millisecond)
+			b, err2 := tell(t, c).best()
+			if gained := b.ahead() - a.ahead(); errors.Join(err, err2) != nil || gained.Abs() > 50*time.Millisecond || b.ahead() > time.Minute {
+				t.Errorf("it is %s ahead, %s more than before, %v, %v", b.ahead(), gained, err, err2)
+			}
+		})
+	}
+}

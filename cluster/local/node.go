@@ -58,7 +58,7 @@ type node struct {
 	peering peering
 	prefix  string // of the names of keys
 
-	mu    sync.Mutex // one control call at a time
+	mu    sync.Mutex // one control call at a time, and none that waits for an answer of a server that others may stop
 	port  *port
 	proc  *proc // nil before the first start
 	runID string
@@ -66,6 +66,7 @@ type node struct {
 	// a clock, and else by shifting TTLs.
 	settable bool
 	clock    *clock
+	clocking chan struct{} // held by who sets the clock
 
 	synced synced    // by SyncNode
 	slow   *slowness // nil where it is as fast as it can
@@ -245,7 +246,7 @@ func newNode(m *Machine, c *Cluster, spec cluster.NodeSpec, redis string) *node 
 		persist = cluster.PersistNone
 	}
 	n := &node{
-		name: spec.Name, redis: redis, persist: persist, mark: m.work.dir, settable: spec.Clock,
+		name: spec.Name, redis: redis, persist: persist, mark: m.work.dir, settable: spec.Clock, clocking: make(chan struct{}, 1),
 		dir: filepath.Join(c.dir, spec.Name), log: filepath.Join(c.logs, spec.Name+".log"),
 		spawn: m.spawn, reserve: reserve,
 		peering: c.peering(spec), prefix: c.spec.KeyPrefix,

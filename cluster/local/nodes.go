@@ -103,6 +103,24 @@ func (c *Cluster) withNode(name string, f func(*node) (string, error)) (string, 
 	return f(n)
 }
 
+// reach returns a node and where it listens, for what asks the server: the control of
+// a node is not held for that, as whoever lets a stopped server go on needs it.
+func (c *Cluster) reach(name string) (n *node, addr string, err error) {
+	addr, err = c.withNode(name, func(found *node) (string, error) {
+		n = found
+		return n.port.addr(), nil
+	})
+	return n, addr, err
+}
+
+// halted tells that the process of a node is stopped, as one is that was paused.
+func (n *node) halted() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	st, err := statOf(n.proc.pid)
+	return err == nil && st.state == "T"
+}
+
 // RunID is the run id that a node had when it was last started; empty for an unknown node.
 func (c *Cluster) RunID(name string) string {
 	if s, ok := c.outside.Servers[name]; ok {

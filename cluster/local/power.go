@@ -32,8 +32,12 @@ var _ cluster.StorageControl = (*Cluster)(nil)
 type synced struct {
 	file  string    // the incremental file that is written to
 	size  int64     // what is on disk is no more than this
-	until time.Time // no fsync before
+	until time.Time // no fsync before, if its clock is let be
+	sets  int       // how often that had been set
 }
+
+// errRate: the seconds of such a clock end at other times than reckoned here.
+var errRate = errors.New("its clock does not run at the rate of the machine's, and it is by its clock that it syncs once a second")
 
 // early is the part of a second in which there is no need to wait for the next one.
 const early = 300 * time.Millisecond
@@ -46,8 +50,8 @@ const syncKey = "lockchaos:sync"
 
 // SyncNode waits for the fsync of a second, and notes the size of the file.
 func (c *Cluster) SyncNode(ctx context.Context, name string) (string, error) {
-	var n *node
-	if _, err := c.withNode(name, func(found *node) (string, error) { n = found; return "", nil }); err != nil {
+	n, addr, err := c.reach(name)
+	if err != nil {
 		return "", err
 	}
 	switch n.persist {
@@ -56,7 +60,12 @@ func (c *Cluster) SyncNode(ctx context.Context, name string) (string, error) {
 	case cluster.PersistAlways:
 		return "persistence always: synced before each reply", nil
 	}
-	s, err := n.sync(ctx) // the node's control is not held for so long
+	clock := n.setting()
+	if clock.rate != 1 {
+		return "", fmt.Errorf("node %s: %w", name, errRate)
+	}
+	s, err := n.sync(ctx, addr)
+	s.sets = clock.sets
 	if err != nil {
 		return "", fmt.Errorf("node %s: %w", name, err)
 	}
@@ -66,12 +75,12 @@ func (c *Cluster) SyncNode(ctx context.Context, name string) (string, error) {
 	})
 }
 
-func (n *node) sync(ctx context.Context) (synced, error) {
-	if _, err := ask(ctx, "", n.port.addr(), "SET", n.prefix+syncKey, "1"); err != nil {
+func (n *node) sync(ctx context.Context, addr string) (synced, error) {
+	if _, err := ask(ctx, "", addr, "SET", n.prefix+syncKey, "1"); err != nil {
 		return synced{}, err
 	}
 	for {
-		s, err := n.trySync(ctx)
+		s, err := n.trySync(ctx, addr)
 		if !errors.Is(err, errNextSecond) {
 			return s, err
 		}
@@ -82,7 +91,7 @@ func (n *node) sync(ctx context.Context) (synced, error) {
 var errNextSecond = errors.New("the next second has begun")
 
 // trySync waits for the early part of a second and for the fsync in it.
-func (n *node) trySync(ctx context.Context) (synced, error) {
+func (n *node) trySync(ctx context.Context, addr string) (synced, error) {
 	asked := time.Now()
 	second, into, _, err := n.syncClock(ctx)
 	if err != nil {
@@ -99,7 +108,7 @@ func (n *node) trySync(ctx context.Context) (synced, error) {
 	if err != nil {
 		return synced{}, err
 	}
-	if _, err := ask(ctx, "", n.port.addr(), "DEL", n.prefix+syncKey); err != nil {
+	if _, err := ask(ctx, "", addr, "DEL", n.prefix+syncKey); err != nil {
 		return synced{}, err
 	}
 	var size int64
@@ -117,10 +126,10 @@ func (n *node) trySync(ctx context.Context) (synced, error) {
 		return size > before && !pending, err
 	})
 	if errors.Is(err, errNextSecond) { // there must be something to write then, too
-		_, err2 := ask(ctx, "", n.port.addr(), "SET", n.prefix+syncKey, "1")
+		_, err2 := ask(ctx, "", addr, "SET", n.prefix+syncKey, "1")
 		return synced{}, errors.Join(err2, err)
 	}
-	return synced{file, size, asked.Add(left - syncMargin)}, err
+	return synced{file: file, size: size, until: asked.Add(left - syncMargin)}, err
 }
 
 // syncClock is the second that the server goes by, how far it is into it, and
@@ -188,6 +197,14 @@ func (c *Cluster) CutPower(ctx context.Context, name string) (string, error) {
 	})
 }
 
+// setting is that of a clock that was never set where the node has the machine's.
+func (n *node) setting() setting {
+	if n.clock == nil {
+		return setting{rate: 1}
+	}
+	return n.clock.setting()
+}
+
 func (s synced) cut(n *node, ended time.Time) (string, error) {
 	file, size, err := n.aof()
 	switch {
@@ -197,6 +214,8 @@ func (s synced) cut(n *node, ended time.Time) (string, error) {
 		return "", errors.New("it was never seen to sync its file, so nobody knows what is not synced")
 	case file != s.file:
 		return "", fmt.Errorf("it has begun the file %s since it synced %s", filepath.Base(file), filepath.Base(s.file))
+	case n.setting().sets != s.sets:
+		return "", fmt.Errorf("%w: its clock was set meanwhile, and by it the file may have been synced again", cluster.ErrIdle)
 	case ended.After(s.until):
 		return "", fmt.Errorf("%w: the power was cut %s late, the file may have been synced again",
 			cluster.ErrIdle, ended.Sub(s.until).Round(time.Millisecond))

@@ -138,3 +138,45 @@ func TestServerClockIsFresh(t *testing.T) {
 		}
 	}
 }
+
+// The server syncs by its own clock. Where that was set before, it goes by it; where it
+// is set meanwhile, or runs at another rate, nothing is cut.
+func TestCutPowerByTheNodesClock(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, after func(*testing.T, *Cluster)
+		sync, cut     string // what is said of it; nothing where it works
+	}{
+		"set before":      {before: func(t *testing.T, c *Cluster) { jump(t, c, 700*time.Millisecond) }},
+		"set back before": {before: func(t *testing.T, c *Cluster) { jump(t, c, -300*time.Millisecond) }},
+		"set meanwhile":   {after: func(t *testing.T, c *Cluster) { jump(t, c, 10*time.Second) }, cut: "its clock was set meanwhile"},
+		"too fast":        {before: func(t *testing.T, c *Cluster) { rate(t, c, 10) }, sync: errRate.Error()},
+		"right again":     {before: func(t *testing.T, c *Cluster) { rate(t, c, 10); rate(t, c, 1) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cl := clocked(t, cluster.PersistEverySec)
+			if c.before != nil {
+				c.before(t, cl)
+			}
+			_, err := cl.SyncNode(deadline(t), "n1")
+			if c.sync != "" {
+				if err == nil || !strings.Contains(err.Error(), c.sync) {
+					t.Errorf("sync: %v, want %q", err, c.sync)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			set(t, cl, "n1", "k", "v")
+			if c.after != nil {
+				c.after(t, cl)
+			}
+			proof, err := cl.CutPower(deadline(t), "n1")
+			if c.cut == "" && err != nil || c.cut != "" && (err == nil || !strings.Contains(err.Error(), c.cut)) {
+				t.Errorf("cut: %q, %v, want %q", proof, err, c.cut)
+			}
+		})
+	}
+}

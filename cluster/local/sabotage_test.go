@@ -63,7 +63,7 @@ func TestSabotagedControls(t *testing.T) {
 			return unmoved(t).SetClockRate(deadline(t), "n1", 1.1)
 		}, "expected a rate of 1.1"},
 		"nobody keeps it busy": {func(t *testing.T) (string, error) {
-			_, err := slowed(deadline(t), oneNode(t).nodes["n1"].port.addr(), time.Second)
+			_, err := slowedAt(t, oneNode(t).nodes["n1"].port.addr(), time.Second)
 			return "", err
 		}, "PING took"},
 		"the failover is not ordered": {func(t *testing.T) (string, error) {

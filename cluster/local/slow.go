@@ -69,14 +69,21 @@ func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), '
 
 // SlowNode makes a node slow. It is slow for all: for operators, too.
 func (c *Cluster) SlowNode(ctx context.Context, name string, latency time.Duration) (string, error) {
-	var addr string
-	_, err := c.withNode(name, func(n *node) (string, error) {
+	_, addr, err := c.reach(name)
+	if err != nil {
+		return "", err
+	}
+	if reply, err := ask(ctx, "", addr, "DEBUG", "SLEEP", "0"); err != nil || reply != "OK" {
+		return "", fmt.Errorf("node %s: DEBUG SLEEP: %q, %w", name, reply, err)
+	}
+	p, err := dialPinger(ctx, addr) // while it is fast
+	if err != nil {
+		return "", fmt.Errorf("node %s: %w", name, err)
+	}
+	defer p.close()
+	_, err = c.withNode(name, func(n *node) (string, error) {
 		if n.slow != nil {
 			return "", fmt.Errorf("node %s is slow already", name)
-		}
-		addr = n.port.addr()
-		if reply, err := ask(ctx, "", addr, "DEBUG", "SLEEP", seconds(latency)); err != nil || reply != "OK" {
-			return "", fmt.Errorf("node %s: DEBUG SLEEP: %q, %w", name, reply, err)
 		}
 		n.slow = newSlowness(addr, latency)
 		return "", nil
@@ -84,26 +91,16 @@ func (c *Cluster) SlowNode(ctx context.Context, name string, latency time.Durati
 	if err != nil {
 		return "", err
 	}
-	median, err := slowed(ctx, addr, latency)
+	median, err := p.slowed(latency)
 	if err != nil {
 		return "", fmt.Errorf("node %s: %w", name, err)
 	}
-	return fmt.Sprintf("PING took %s at the median of %d", median.Round(time.Millisecond/10), pings), nil
+	return fmt.Sprintf("PING took %s at the median of %d", median.Round(time.Millisecond/10), cluster.Pings(latency)), nil
 }
 
 // settle is how long a server may take to become slow, or fast again: on a busy
 // machine its hogs have not yet connected when the first PINGs are answered.
 const settle = 3 * time.Second
-
-// slowed wants PINGs to take the latency at least, soon.
-func slowed(ctx context.Context, addr string, latency time.Duration) (time.Duration, error) {
-	return settled(ctx, addr, func(median time.Duration) error {
-		if median < latency {
-			return fmt.Errorf("PING took %s at the median, expected %s or more", median, latency)
-		}
-		return nil
-	})
-}
 
 // HurryNode lets a node be as fast as it can.
 func (c *Cluster) HurryNode(ctx context.Context, name string) (string, error) {
@@ -117,22 +114,26 @@ func (c *Cluster) HurryNode(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var median time.Duration
-	if slow == nil {
-		median, err = medianPing(ctx, addr)
-	} else {
+	latency := 2 * settle // one that was not slow is as fast as it is
+	if slow != nil {
 		slow.end()
-		median, err = hurried(ctx, addr, slow.latency)
+		latency = slow.latency
 	}
+	median, err := hurried(ctx, addr, latency)
 	if err != nil {
 		return "", fmt.Errorf("node %s: %w", name, err)
 	}
-	return fmt.Sprintf("PING took %s at the median of %d", median.Round(10*time.Microsecond), pings), nil
+	return fmt.Sprintf("PING took %s at the median of %d", median.Round(10*time.Microsecond), cluster.Pings(latency)), nil
 }
 
 // hurried wants PINGs to take half the latency at most, soon.
 func hurried(ctx context.Context, addr string, latency time.Duration) (time.Duration, error) {
-	return settled(ctx, addr, func(median time.Duration) error {
+	p, err := dialPinger(ctx, addr)
+	if err != nil {
+		return 0, err
+	}
+	defer p.close()
+	return p.settled(cluster.Pings(latency), func(median time.Duration) error {
 		if median > latency/2 {
 			return fmt.Errorf("PING still takes %s at the median, expected %s or less", median, latency/2)
 		}
@@ -140,11 +141,51 @@ func hurried(ctx context.Context, addr string, latency time.Duration) (time.Dura
 	})
 }
 
+// pinger measures what PINGs take, on a connection that has had its first.
+type pinger struct{ *rawConn }
+
+func dialPinger(ctx context.Context, addr string) (*pinger, error) {
+	c, err := dialRaw(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	p := &pinger{c}
+	if _, err := p.median(1); err != nil { // it has the connecting in it
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// median is that of so many PINGs.
+func (p *pinger) median(pings int) (time.Duration, error) {
+	var took []time.Duration
+	for range pings {
+		start := time.Now()
+		if _, err := p.do("PING"); err != nil {
+			return 0, fmt.Errorf("PING at %s: %w", p.RemoteAddr(), err)
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}
+
+// slowed wants PINGs to take the latency at least, soon.
+func (p *pinger) slowed(latency time.Duration) (time.Duration, error) {
+	return p.settled(cluster.Pings(latency), func(median time.Duration) error {
+		if median < latency {
+			return fmt.Errorf("PING took %s at the median, expected %s or more", median, latency)
+		}
+		return nil
+	})
+}
+
 // settled measures until the median is as it should be.
-func settled(ctx context.Context, addr string, wrong func(median time.Duration) error) (time.Duration, error) {
+func (p *pinger) settled(pings int, wrong func(median time.Duration) error) (time.Duration, error) {
 	end := time.Now().Add(settle)
 	for {
-		median, err := medianPing(ctx, addr)
+		median, err := p.median(pings)
 		if err != nil {
 			return 0, err
 		}
@@ -152,29 +193,6 @@ func settled(ctx context.Context, addr string, wrong func(median time.Duration) 
 			return median, err
 		}
 	}
-}
-
-// pings is how many a median is of.
-const pings = 5
-
-func medianPing(ctx context.Context, addr string) (time.Duration, error) {
-	c, err := dialRaw(ctx, addr)
-	if err != nil {
-		return 0, err
-	}
-	defer c.close()
-	var took []time.Duration
-	for i := range pings + 1 {
-		start := time.Now()
-		if _, err := c.do("PING"); err != nil {
-			return 0, fmt.Errorf("PING at %s: %w", addr, err)
-		}
-		if i > 0 { // the first has the connecting in it
-			took = append(took, time.Since(start))
-		}
-	}
-	slices.Sort(took)
-	return took[len(took)/2], nil
 }
 
 // rawConn is a connection that ends with a context.

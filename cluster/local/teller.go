@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 type teller struct {
 	conn net.Conn
 	stop func() bool
+	mute error // why the node says nothing; then there is no conn
 }
 
 func dialTeller(ctx context.Context, addr string) (*teller, error) {
@@ -20,12 +22,28 @@ func dialTeller(ctx context.Context, addr string) (*teller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for its time: %w", addr, err)
 	}
-	return &teller{c, context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })}, nil
+	return &teller{conn: c, stop: context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })}, nil
 }
 
+// tellerOf asks a node, where there is somebody to ask.
+func tellerOf(ctx context.Context, n *node, addr string) *teller {
+	if n.halted() {
+		return &teller{mute: errHalted}
+	}
+	t, err := dialTeller(ctx, addr)
+	if err != nil {
+		return &teller{mute: err}
+	}
+	return t
+}
+
+var errHalted = errors.New("its process is stopped")
+
 func (t *teller) close() {
-	t.stop()
-	_ = t.conn.Close()
+	if t.mute == nil {
+		t.stop()
+		_ = t.conn.Close()
+	}
 }
 
 func (t *teller) do(command ...string) ([]string, error) { return exchange(t.conn, command) }
@@ -42,6 +60,9 @@ func (r reading) ahead() time.Duration { return r.shown.Sub(r.at.Round(0)) }
 
 // read asks once.
 func (t *teller) read() (reading, error) {
+	if t.mute != nil {
+		return reading{}, t.mute
+	}
 	asked := time.Now()
 	reply, err := t.do("TIME")
 	took := time.Since(asked)

@@ -12,8 +12,10 @@ import (
 	"lockchaos/cluster/sim/node"
 )
 
-// A simulated node syncs its file once a second, early in it.
+// A simulated node syncs its file once a second of its clock, early in it.
 const early = 300 * time.Millisecond
+
+var errRate = errors.New("its clock does not run at the rate of the machine's, and it is by its clock that it syncs once a second")
 
 // SyncNode waits for the early part of a second and syncs the node's file.
 func (c *Cluster) SyncNode(ctx context.Context, name string) (string, error) {
@@ -24,7 +26,10 @@ func (c *Cluster) SyncNode(ctx context.Context, name string) (string, error) {
 	if s.node.Persistence() != node.PersistEverySec {
 		return "persistence " + s.node.Persistence() + ": there is nothing to wait for", nil
 	}
-	if into := time.Duration(time.Now().Nanosecond()); into > early {
+	if s.node.Rate() != 1 { // then its seconds are others
+		return "", errRate
+	}
+	if into := time.Duration(s.node.Now().Nanosecond()); into > early {
 		t := time.NewTimer(c.odd[""].align(time.Second - into))
 		defer t.Stop()
 		select {
@@ -98,7 +103,8 @@ func (c *Cluster) SlowNode(ctx context.Context, name string, latency time.Durati
 	if before != 0 {
 		return "", errors.New("the node is slow already")
 	}
-	median, err := c.medianPing(ctx, name)
+	pings := cluster.Pings(latency)
+	median, err := c.medianPing(ctx, name, pings)
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +129,8 @@ func (c *Cluster) HurryNode(ctx context.Context, name string) (string, error) {
 	}
 	c.mu.Unlock()
 	c.catchUp(queue)
-	median, err := c.medianPing(ctx, name)
+	pings := cluster.Pings(latency)
+	median, err := c.medianPing(ctx, name, pings)
 	if err != nil {
 		return "", err
 	}
@@ -134,10 +141,7 @@ func (c *Cluster) HurryNode(ctx context.Context, name string) (string, error) {
 	return fmt.Sprintf("PING took %s at the median of %d", median, pings), nil
 }
 
-// pings is how many a median is of.
-const pings = 5
-
-func (c *Cluster) medianPing(ctx context.Context, name string) (time.Duration, error) {
+func (c *Cluster) medianPing(ctx context.Context, name string, pings int) (time.Duration, error) {
 	var took []time.Duration
 	for range pings {
 		d, err := c.operator[name].Probe(ctx)

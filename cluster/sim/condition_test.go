@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockchaos/cluster"
+	"lockchaos/cluster/sim/node"
 )
 
 // simulated is a cluster of one node and two hosts in a bubble.
@@ -77,6 +78,54 @@ func TestCutPowerWithoutEffect(t *testing.T) {
 			}
 			if proof, err := c.CutPower(ctx, "n1"); !errors.Is(err, cluster.ErrIdle) {
 				t.Errorf("%s later: %q, %v", late, proof, err)
+			}
+		})
+	}
+}
+
+// The seconds of an append-only file are those of the node's clock. Where that was set
+// before, it goes by it; where it is set meanwhile, or runs at another rate, nothing is claimed.
+func TestCutPowerByTheNodesClock(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after func(*node.Node)
+		sync          error
+		cut           error
+		want          any
+	}{
+		"set before":      {before: func(n *node.Node) { n.Jump(700 * time.Millisecond) }, want: "v"},
+		"set back before": {before: func(n *node.Node) { n.Jump(-300 * time.Millisecond) }, want: "v"},
+		"set meanwhile":   {after: func(n *node.Node) { n.Jump(10 * time.Second) }, cut: cluster.ErrIdle, want: "w"},
+		"too fast":        {before: func(n *node.Node) { n.SetRate(10) }, sync: errRate},
+		"right again":     {before: func(n *node.Node) { n.SetRate(10); time.Sleep(77 * time.Millisecond); n.SetRate(1) }, want: "v"},
+	} {
+		simulated(t, cluster.PersistEverySec, func(t *testing.T, ctx context.Context, cl *Cluster) {
+			n := cl.servers["n1"].node
+			if c.before != nil {
+				c.before(n)
+			}
+			do(t, cl, "SET", "k", "v")
+			if _, err := cl.SyncNode(ctx, "n1"); !errors.Is(err, c.sync) || err != nil {
+				if !errors.Is(err, c.sync) {
+					t.Errorf("%s: %v, want %v", name, err, c.sync)
+				}
+				return
+			}
+			if into := time.Duration(n.Now().Nanosecond()); into > early {
+				t.Errorf("%s: by its clock the node was synced %s into a second", name, into)
+			}
+			time.Sleep(600 * time.Millisecond)
+			do(t, cl, "SET", "k", "w")
+			if c.after != nil {
+				c.after(n)
+			}
+			if proof, err := cl.CutPower(ctx, "n1"); !errors.Is(err, c.cut) {
+				t.Errorf("%s: %q, %v, want %v", name, proof, err, c.cut)
+			}
+			if _, err := cl.StartNode(ctx, "n1"); err != nil {
+				t.Fatal(err)
+			}
+			if got := do(t, cl, "GET", "k"); got != c.want {
+				t.Errorf("%s: got %v, want %v", name, got, c.want)
 			}
 		})
 	}

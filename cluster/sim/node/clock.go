@@ -46,6 +46,13 @@ func (n *Node) Jump(d time.Duration) {
 	n.clock.set(now, n.clock.at(now).Add(d), n.clock.rate)
 }
 
+// Rate is how fast the node's clock runs.
+func (n *Node) Rate() float64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.clock.rate
+}
+
 // SetRate makes the node's clock run factor times as fast as time.Now() from
 // now on; 1 is the right speed, 0 stops it. What it shows does not jump.
 func (n *Node) SetRate(factor float64) {

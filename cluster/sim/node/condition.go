@@ -10,11 +10,11 @@ import (
 func (n *Node) Persistence() string { return n.options.Persistence }
 
 // Sync is an fsync of the append-only file: what has been written so far
-// survives a PowerLoss. The next one is at the next whole second.
+// survives a PowerLoss. The next one is at the next whole second of the node's clock.
 func (n *Node) Sync() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.undo = undo{second: time.Now().Unix(), before: map[string]*entry{}}
+	n.undo = undo{second: n.clock.at(time.Now()).Unix(), before: map[string]*entry{}}
 }
 
 // Evict removes all keys as a node does that is short of memory, and returns

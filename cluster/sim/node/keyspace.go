@@ -99,7 +99,8 @@ func (n *Node) sweep() {
 	}
 }
 
-// undo holds what the keys were that have changed since the last whole second.
+// undo holds what the keys were that have changed since the last whole second of the
+// node's clock. Where that goes back nothing is synced until it is there again, as in Redis.
 type undo struct {
 	second int64
 	before map[string]*entry // nil: there was none
@@ -112,7 +113,7 @@ func (n *Node) remember(key string) {
 		return
 	}
 	u := &n.undo
-	if second := n.real.Unix(); u.before == nil || u.second != second {
+	if second := n.clock.at(n.real).Unix(); u.before == nil || u.second < second {
 		u.second, u.before = second, map[string]*entry{}
 	}
 	if _, done := u.before[key]; done {
@@ -127,7 +128,7 @@ func (n *Node) remember(key string) {
 
 // apply takes back what was written in the second of now, and counts the keys.
 func (u *undo) apply(keys map[string]*entry, now time.Time) (changed int) {
-	if u.second == now.Unix() {
+	if u.second >= now.Unix() {
 		changed = len(u.before)
 		for key, old := range u.before {
 			if old == nil {

@@ -11,7 +11,7 @@ import (
 // What survives a node's end. The values are those of package cluster.
 const (
 	PersistNone     = "none"     // nothing: a restart forgets all
-	PersistEverySec = "everysec" // an append-only file, synced at each whole second
+	PersistEverySec = "everysec" // an append-only file, synced at each whole second of the node's clock
 	PersistAlways   = "always"   // an append-only file, synced before each reply
 )
 
@@ -174,7 +174,7 @@ func (n *Node) PowerLoss() (lost int) {
 	}
 	n.crash()
 	if n.options.Persistence == PersistEverySec {
-		lost = n.undo.apply(n.keys, time.Now())
+		lost = n.undo.apply(n.keys, n.clock.at(time.Now()))
 	}
 	return lost
 }

@@ -107,14 +107,24 @@ func TestEverySecond(t *testing.T) {
 		n.Start()
 		want(t, n, "1", "GET", "k")
 	})
-	bubble(t, "seconds are of the world's clock, not of the node's", func(t *testing.T) {
-		n := New(everySec)
-		n.Do("SET", "k", "v")
-		n.Jump(time.Hour)
-		n.PowerLoss()
-		n.Start()
-		want(t, n, nil, "GET", "k")
-	})
+	// As of a redis-server whose clock is moved.
+	for name, c := range map[string]struct {
+		move func(*Node)
+		want any
+	}{
+		"seconds are of the node's clock: a jump ends one":   {func(n *Node) { n.Jump(time.Hour) }, "v"},
+		"one that is set back has no new second for a while": {func(n *Node) { n.Jump(-time.Hour); synced() }, nil},
+		"one that is fast has more of them":                  {func(n *Node) { n.SetRate(10); time.Sleep(200 * time.Millisecond) }, "v"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			n := New(everySec)
+			n.Do("SET", "k", "v")
+			c.move(n)
+			n.PowerLoss()
+			n.Start()
+			want(t, n, c.want, "GET", "k")
+		})
+	}
 }
 
 func TestRestart(t *testing.T) {
