@@ -19,6 +19,16 @@ import (
 func server(t *testing.T, args ...string) (*chaos, string) {
 	t.Helper()
 	c := within(t, 10*patience, args...)
+	line, err := c.start(t).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%v: %q %s", err, line, c.errOut.String())
+	}
+	return c, strings.TrimSpace(line)
+}
+
+// start starts a command, and returns what it writes while it writes it.
+func (c *chaos) start(t *testing.T) *bufio.Reader {
+	t.Helper()
 	c.cmd.Stdout = nil
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
@@ -28,11 +38,7 @@ func server(t *testing.T, args ...string) (*chaos, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // where the test has not ended it
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("%v: %q %s", err, line, c.errOut.String())
-	}
-	return c, strings.TrimSpace(line)
+	return bufio.NewReader(out)
 }
 
 // serving starts chaos serve and returns where it is.

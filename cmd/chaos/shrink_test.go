@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"os"
@@ -35,16 +34,9 @@ func TestShrinkInterrupted(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		dir := savedRunOf(t, "redlock/hammer", "none", "--seed", "45")
 		c := command(t, "shrink", dir)
-		c.cmd.Stdout = nil
-		out, err := c.cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewReader(out)
+		lines := c.start(t)
 		for line := ""; !fewer.MatchString(line) || strings.HasPrefix(line, "22 of 22 "); {
+			var err error
 			if line, err = lines.ReadString('\n'); err != nil {
 				t.Fatalf("it does not get going: %v: %s", err, c.errOut.String())
 			}
