@@ -185,7 +185,7 @@ func TestWithoutHost(t *testing.T) {
 hosts: 3
 workload: {kind: counter, rounds: 1}
 guards: [none]
-order: [w1 acquires after w3 acquired, w3 acquires after w1 acquired, w2 acquires after w1 acquired, w1 reads at 5ms]
+order: [w1 acquires after w3 acquired, w3 acquires 2 after w1 acquired, w2 acquires after w1 acquired, w1 reads at 5ms]
 faults:
   - {fault: hold, hosts: [w1, w3], from: at 1ms, for: 1ms}
   - {fault: hold, hosts: [w3], from: at 1ms, for: 1ms}
