@@ -64,7 +64,9 @@ func (r *record) judge(o Options) (*Verdict, error) {
 	j.around = v.Faults
 	j.run(reports)
 	v.Findings, v.Reasons = j.settle(), j.reasons
-	v.Stalled = r.stalled()
+	stalls := r.stalls()
+	v.Stalled = longest(stalls)
+	j.blamed(v.Findings, stalls)
 	v.decide(r.h.Header.Guard, j.disbelieved)
 	return v, nil
 }

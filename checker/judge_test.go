@@ -109,6 +109,9 @@ func print(w *bytes.Buffer, name string, v *Verdict) {
 		if f.Contained {
 			fmt.Fprint(w, ", contained")
 		}
+		if f.Late {
+			fmt.Fprint(w, ", late")
+		}
 		fmt.Fprintf(w, ", at %s lasted %s count %d grants %v events %v\n  %s\n",
 			ms(f.At), ms(f.Lasted), f.Count, f.Grants, f.Events, f.Words)
 	}

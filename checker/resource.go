@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"lockchaos/history"
 )
@@ -178,39 +177,6 @@ func (j *judge) unexplained(l *lock) {
 	}
 	f.Words = j.tellUnexplained(c, missing)
 	j.add(f)
-}
-
-// stalled is the longest that the harness stood still, or a host that no fault had
-// stopped. In a run on real servers to which nothing was done, a host that took over
-// a third of the TTL for an answer was kept waiting by the machine, too.
-func (r *record) stalled() time.Duration {
-	var longest time.Duration
-	working := false // a host that was late before the first step was in nobody's way
-	for i := range r.h.Events {
-		e := &r.h.Events[i]
-		working = working || e.Kind == history.Call
-		if e.Kind == history.Stall && working && !r.paused(e) {
-			longest = max(longest, time.Duration(e.Value))
-		}
-	}
-	if len(r.faults) > 0 || r.h.Header.World == "sim" {
-		return longest
-	}
-	for _, o := range r.ops {
-		if o.ret != nil && o.took() > r.h.Header.TTL/3 {
-			longest = max(longest, o.took())
-		}
-	}
-	return longest
-}
-
-// paused says whether a fault had stopped the host that stood still. It may have
-// been late by itself, too: nobody knows.
-func (r *record) paused(e *history.Event) bool {
-	return slices.ContainsFunc(r.faults, func(f *fault) bool {
-		return f.name == "pause-host" && slices.Contains(f.targets, e.Host) && f.start != nil && f.start.T <= e.T &&
-			(f.over.Fault.Step != history.FaultHealed || f.over.T >= e.T-time.Duration(e.Value))
-	})
 }
 
 // counts adds up the run.

@@ -74,6 +74,9 @@ type Finding struct {
 	// More is 0, but for the last of a kind of which not all are told one by one:
 	// for how many it stands.
 	More int `json:"more,omitempty"`
+	// Late: the harness, or a host that it is about, stood still meanwhile with nothing
+	// done to it, which may explain it.
+	Late bool `json:"late,omitempty"`
 	// Lasted is how long it went on: the overlap, or the time until it was noticed.
 	Lasted time.Duration `json:"lasted,omitempty"`
 	// Words tells it in one sentence, with the times of the deciding events.

@@ -17,6 +17,7 @@ import (
 const (
 	deedLimit = 15 * time.Second
 	waitLimit = 10 * time.Second
+	givenUp   = time.Second // of the end of a fault in a run that counts no more
 )
 
 // orderly is the first part of a host that orders pace. It is above those that are
@@ -410,8 +411,13 @@ func (s *Schedule) heal(f *planned, missed bool) {
 	if f.state != active {
 		return
 	}
-	// Healing must be tried even when the run has been given up.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), deedLimit)
+	// Healing must be tried even when the run has been given up; but who has pressed
+	// Ctrl-C does not wait for its proof.
+	limit := deedLimit
+	if errors.Is(s.ctx.Err(), context.Canceled) {
+		limit = givenUp
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), limit)
 	defer cancel()
 	since := f.spec.actor.now()
 	if p, ok := f.fault.(Prover); ok {

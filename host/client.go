@@ -230,6 +230,9 @@ func (c *Client) event(b []byte) error {
 	if e.Event != EventTrace && e.Event != EventLost && e.Event != EventStall {
 		return fmt.Errorf("%w: unknown event in %s", ErrProtocol, excerpt.Of(b))
 	}
+	if e.Event == EventStall && !(e.MS > 0) {
+		return fmt.Errorf("%w: a stall of no time in %s", ErrProtocol, excerpt.Of(b))
+	}
 	if c.events != nil {
 		c.events(e)
 	}

@@ -170,6 +170,8 @@ var garbage = []struct{ name, line, want string }{
 	{"validity below 0", `{"id":1,"ok":true,"validity_ms":-1}`, "validity_ms -1 is below 0"},
 	{"validity beyond all", `{"id":1,"ok":true,"validity_ms":1e999}`, "cannot unmarshal number 1e999"},
 	{"unknown event", `{"event":"party"}`, "unknown event"},
+	{"a stall of no time", `{"event":"stall"}`, "a stall of no time"},
+	{"a stall that ends before it begins", `{"event":"stall","ms":-5}`, "a stall of no time"},
 	{"event of no name", `{"event":5}`, "cannot unmarshal number"},
 	{"event with a wrong field", `{"event":"trace","node":"n1"}`, "cannot unmarshal string"},
 	{"a very long line", strings.Repeat("x", host.MaxLine+1), "a line of over 1048576 bytes"},

@@ -33,9 +33,30 @@ func standing(b *strings.Builder, as []*results.Assessment) {
 	if least, where := quietest(as); where != nil {
 		fmt.Fprintf(b, "fewest operations around one fault: %s (%s)\n", around(*least), where.Key)
 	}
+	b.WriteString(again(as))
 	if b.Len() > n {
 		b.WriteByte('\n')
 	}
+}
+
+// again names the runs that were done more than once, and how often.
+func again(as []*results.Assessment) string {
+	const most = 5
+	var names []string
+	for _, a := range as {
+		if a.Spoilt > 0 {
+			names = append(names, fmt.Sprintf("%s (%s)", a.Key, count(a.Spoilt, "time")))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(names); n > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", n-most)
+	}
+	return fmt.Sprintf("done again, as the machine was too busy; the first histories are kept as %s: %s%s\n",
+		fmt.Sprintf(results.SpoiltFiles, 1), strings.Join(names, ", "), more)
 }
 
 // quietest finds the fault that met the fewest acquires while it lasted, then

@@ -20,7 +20,7 @@ func TestDistrust(t *testing.T) {
 		Before: history.Ops{Attempts: 9, Grants: 3}, During: history.Ops{Attempts: 4}, After: history.Ops{Attempts: 2, Grants: 1},
 	}}}
 	canary := assess("single", "baseline", "none", 1, checker.Safe)
-	canary.Canary = true
+	canary.Canary, canary.Spoilt = true, 2
 	as := []*results.Assessment{canary, run, control, assess("redlock", "baseline", "none", 1, checker.Safe)}
 	for _, a := range as {
 		a.Trust = &results.Trust{Canary: checker.Safe, Doubts: []string{"the canary is safe"}}

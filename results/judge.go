@@ -24,6 +24,8 @@ type Assessment struct {
 	Repeat string `json:"repeat,omitempty"`
 
 	AsExpected bool `json:"as_expected"`
+	// Spoilt is how often it was done before, on a machine too busy for it.
+	Spoilt int `json:"spoilt,omitempty"`
 	// Differences say in what the verdict is not as expected.
 	Differences []scenario.Difference `json:"differences,omitempty"`
 	// Error is set where there is no verdict: the harness failed.
@@ -48,7 +50,7 @@ func JudgeContext(ctx context.Context, dir string) (*Assessment, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Assessment{Run: m.Run, Key: m.Key, World: m.World, System: m.System, Suite: m.Suite, Canary: m.Canary, Repeat: m.Repeat, Dir: dir}
+	a := &Assessment{Run: m.Run, Key: m.Key, World: m.World, System: m.System, Suite: m.Suite, Canary: m.Canary, Repeat: m.Repeat, Spoilt: m.Spoilt, Dir: dir}
 	a.Trust = trust(dir)
 	if m.Error != "" {
 		a.Error = m.Error

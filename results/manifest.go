@@ -30,7 +30,7 @@ type Manifest struct {
 	// Dropped says that the harness was interrupted in the run, so its error tells of
 	// nothing else.
 	Dropped bool `json:"dropped,omitempty"`
-	// Spoilt is how often the run was done before, and its history thrown away,
+	// Spoilt is how often the run was done before, and its history put aside (SpoiltFiles),
 	// because the harness or a host had stood still in it, with nothing done to it.
 	Spoilt int `json:"spoilt,omitempty"`
 	// Suite is what it is part of; Canary says that the suite must find it violated.

@@ -31,6 +31,7 @@ const (
 	ManifestFile = "manifest.json"
 	ScenarioFile = "scenario.yaml"
 	HistoryFile  = "history.jsonl"
+	SpoiltFiles  = "spoilt-%d.jsonl" // of a run that was done again, the histories before, from 1
 	VerdictFile  = "verdict.json"
 	TimelineFile = "timeline.json"
 	SummaryFile  = "summary.json"

@@ -261,6 +261,10 @@ func (b Batch) one(ctx context.Context, batch string, p planned) *results.Assess
 			return a
 		}
 		m.Spoilt++
+		spoilt := fmt.Sprintf(results.SpoiltFiles, m.Spoilt)
+		if err := os.Rename(filepath.Join(dir, results.HistoryFile), filepath.Join(dir, spoilt)); err != nil {
+			return fail(err)
+		}
 	}
 }
 
@@ -270,7 +274,8 @@ const mostSpoilt = 2
 // spoilt tells that a run is not as expected and says nothing about the lock,
 // as the harness or a host stood still in it, with nothing done to it.
 func spoilt(a *results.Assessment) bool {
-	return !a.AsExpected && a.Error == "" && a.Verdict != nil && a.Verdict.Stalled > 0
+	return !a.AsExpected && a.Error == "" && a.Verdict != nil && a.Verdict.Stalled > 0 &&
+		!slices.ContainsFunc(a.Differences, func(d scenario.Difference) bool { return d.Kind != scenario.Proof })
 }
 
 // record writes the history of one run.

@@ -112,7 +112,7 @@ var explanations = []explained{
 	},
 	{
 		kind: "wedge", blame: []string{"operator"},
-		means: "An orphan that did not end: for more than two TTLs until the end of the run, nobody got the lock, though it was asked for three times at least. A key without an end is one way to it: then somebody has to delete that. " +
+		means: "An orphan that did not end: for more than two TTLs until the end of the run, nobody got the lock, though it was asked for three times at least. Time before an acquire of which nobody knows how it ended does not count: it may have left a key of its own, for a TTL. A key without an end is one way to it: then somebody has to delete that. " +
 			"Another is that hosts split the votes of the nodes again and again: the keys expire, and none of them gets a majority. A run that its deadline has ended is not inconclusive for that where it ends in a wedge.",
 		scenario: "single-set-then-expire/crash-between", guard: "none",
 		real: "an acquire of w1 ended and nobody knows how (911.1 ms); nobody held the lock and it was refused 231 times, and for 1686.8 ms nobody got it any more",

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -68,6 +70,44 @@ func TestHostTellsThatItStoodStill(t *testing.T) {
 			}
 			if spoilt := v.Stalled >= time.Second; spoilt != c.spoil {
 				t.Errorf("the verdict says that hosts or harness stood still for %s by themselves", v.Stalled)
+			}
+		})
+	}
+}
+
+// A holder that was late because its process stood still is no news: the run is done
+// again, and what it was is kept. A library that then deletes the lock of another is
+// news however late its host was.
+func TestDoneAgain(t *testing.T) {
+	m, err := local.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for system, want := range map[string]struct{ spoilt, histories int }{
+		"single": {mostSpoilt, mostSpoilt + 1}, "single-bare-del": {0, 1},
+	} {
+		t.Run(system, func(t *testing.T) {
+			s, err := scenario.Parse(fmt.Appendf(nil, `
+lock: {system: %s, ttl: 500ms}
+hosts: 2
+workload: {kind: counter, rounds: 2, work: 5ms, rest: 5ms}
+guards: [none]
+control: none
+deadline: 20s
+order: [w2 acquires after w1 acquired, w2 checks 2 after w1 released]
+faults: [{fault: pause-node, nodes: [n1], from: after w1 read, until: after w2 read}]
+needs: {before: {grants: 0}, during: {attempts: 0}, after: {grants: 0}}
+expect: {none: {outcome: safe}}
+`, system), "late.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := assess(t, mistakenWorld{localWorld{m}}, scenario.Local, s)
+			files, err := filepath.Glob(filepath.Join(a.Dir, "*.jsonl"))
+			if err != nil || a.AsExpected || a.Spoilt != want.spoilt || len(files) != want.histories {
+				t.Errorf("as expected: %v, done again %d times, histories %v, %v; want that %d times\n%v",
+					a.AsExpected, a.Spoilt, files, err, want.spoilt, a.Differences)
 			}
 		})
 	}

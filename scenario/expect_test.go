@@ -5,15 +5,21 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"lockchaos/checker"
 	"lockchaos/scenario"
 )
 
-// verdict reads "violated: stale-write, orphan contained, double-grant/split; stale 3".
+// verdict reads "violated: stale-write, orphan contained, double-grant/split, stale-holder late; stale 3", and
+// " stalled" at the end, for a second.
 func verdict(t *testing.T, words string) *checker.Verdict {
 	t.Helper()
 	v := &checker.Verdict{}
+	words, stalled := strings.CutSuffix(words, " stalled")
+	if stalled {
+		v.Stalled = time.Second
+	}
 	words, stale, _ := strings.Cut(words, "; stale ")
 	if stale != "" {
 		if _, err := fmt.Sscan(stale, &v.Counts.Stale); err != nil {
@@ -26,12 +32,15 @@ func verdict(t *testing.T, words string) *checker.Verdict {
 		if f == "" {
 			continue
 		}
-		id, contained := strings.CutSuffix(f, " contained")
+		id, late := strings.CutSuffix(f, " late")
+		id, contained := strings.CutSuffix(id, " contained")
 		id, cause, _ := strings.Cut(id, "/")
-		v.Findings = append(v.Findings, checker.Finding{ID: id, Cause: cause, Contained: contained})
+		v.Findings = append(v.Findings, checker.Finding{ID: id, Cause: cause, Contained: contained, Late: late})
 	}
 	return v
 }
+
+const stood = "the harness, or a host that nobody had stopped, stood still for 1s, which may explain it: the machine was too busy for the run"
 
 func TestAgainst(t *testing.T) {
 	type expect = scenario.Expect
@@ -56,6 +65,17 @@ func TestAgainst(t *testing.T) {
 			"proof: the outcome is inconclusive, expected violated\nproof: no stale-write was found"},
 		{"found where contained", expect{Outcome: "safe", Findings: list("stale-holder")}, "safe: stale-holder contained", ""},
 		{"contained, and nobody asked", expect{Outcome: "safe"}, "safe: stale-holder contained", ""},
+		{"late", expect{Outcome: "safe"}, "violated: stale-holder late stalled",
+			"proof: the outcome is violated, expected safe\nproof: stale-holder was found, and is not expected\nproof: " + stood},
+		{"late, and never to be", expect{Outcome: "safe", Never: list("lost-update")}, "violated: lost-update late stalled",
+			"proof: the outcome is violated, expected safe\nproof: lost-update was found, and never must be\nproof: " + stood},
+		{"late, and what no lateness explains", expect{Outcome: "safe"}, "violated: stale-holder late, foreign-release stalled",
+			"safety: the outcome is violated, expected safe\nsafety: stale-holder was found, and is not expected\nsafety: foreign-release was found, and is not expected"},
+		{"what no lateness explains, and may be, in a run that is to be safe", expect{Outcome: "safe", May: list("double-grant")}, "violated: double-grant stalled",
+			"safety: the outcome is violated, expected safe"},
+		{"late, for what is missing", expect{Outcome: "violated", Findings: list("lost-update")}, "safe: stale-holder contained stalled",
+			"proof: the outcome is safe, expected violated\nproof: no lost-update was found\nproof: " + stood},
+		{"late as expected", expect{Outcome: "violated", Findings: list("stale-holder")}, "violated: stale-holder late stalled", ""},
 		{"open, and nobody asked", expect{Outcome: "safe"}, "safe: stale-holder", "safety: stale-holder was found, and is not expected"},
 
 		{"may", expect{Outcome: "violated", May: list("silent-loss")}, "violated: silent-loss", ""},

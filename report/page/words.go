@@ -28,7 +28,7 @@ func facts(t *report.Told) []fact {
 		all = append(all, fact{"took", took(t.Took)})
 	}
 	if m.Spoilt > 0 {
-		all = append(all, fact{"spoilt", fmt.Sprintf("%d runs before this one were thrown away, as the machine was too busy for them", m.Spoilt)})
+		all = append(all, fact{"spoilt", fmt.Sprintf("done %d times before, when the machine was too busy for it; those histories are beside this one, as spoilt-1.jsonl and so on", m.Spoilt)})
 	}
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(m.LockOptions)) {
