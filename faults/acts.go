@@ -30,8 +30,9 @@ var (
 )
 
 // answering is what a fault needs that asks the server: that no other keeps it from
-// answering. Such a fault is not started, as it would wait for the end of the other.
-var answering = []aspect{down}
+// answering, or makes it answer late. Such a fault is not started: it would wait for the
+// end of the other, and so would the steps that wait for it.
+var answering = []aspect{down, speed}
 
 // What faults may do several at a time to one target. It is kept so that another
 // fault can tell why it sees what it sees.

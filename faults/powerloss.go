@@ -13,6 +13,7 @@ var powerLoss = Kind{
 	Nodes: true, Data: true, Heals: true, check: checkPower, draw: drawPower,
 	Acts: "its process and its files",
 	// A server that syncs once a second counts the seconds by its own clock.
+	needs: []aspect{speed}, // it must be on time
 	holds: []aspect{process, memory, writable, clockSpeed, clockShown},
 	make:  func(c Controls, s Spec, _ string) Fault { return &lostPower{c, s.Nodes, s.actor} },
 }

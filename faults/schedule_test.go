@@ -86,10 +86,10 @@ var schedules = []struct {
 		[]string{"w1: acquires 10ms acquired wrote 1ms releases"}},
 	{"several faults of one server at once",
 		`faults:
-  - {fault: slow, nodes: [n1], latency: 10ms, from: after w1 acquired, until: after w1 wrote}
   - {fault: evict, nodes: [n1], from: after w1 acquired, until: after w1 read}
   - {fault: flush-scripts, nodes: [n1], from: after w1 read}
-  - {fault: read-only, nodes: [n1], from: after w1 read, for: 5ms}`,
+  - {fault: read-only, nodes: [n1], from: after w1 read, for: 5ms}
+  - {fault: slow, nodes: [n1], latency: 10ms, from: after w1 read, until: after w1 wrote}`,
 		[]string{"w1: acquired 1ms read 1ms wrote 10ms releases"}},
 	{"never started, and never ended",
 		`faults:

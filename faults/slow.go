@@ -12,7 +12,7 @@ var slow = Kind{
 	Name: "slow", About: "makes a lock server answer slowly, one command after the other",
 	Nodes: true, Data: true, Heals: true, Takes: []string{"latency"}, check: checkSlow, draw: drawSlow,
 	Acts:  "its process",
-	holds: []aspect{speed}, needs: answering,
+	holds: []aspect{speed}, needs: []aspect{down},
 	make: func(c Controls, s Spec, _ string) Fault { return &slowed{c, s.Nodes, s.Latency.D(), s.actor} },
 }
 

@@ -69,6 +69,12 @@ var overlaps = []struct {
 		failover, how: isolate, from: at 300ms, for: 8s`, "f1 healed f2 (failover) still acts on w2>n1"},
 	{"cut-replication that ends while the replica is down", `cut-replication, nodes: [n2], from: at 100ms, for: 500ms
 		crash-node, nodes: [n2], from: at 300ms, for: 20s, most: 20s`, "f1 healed f2 (crash-node) still acts on n2"},
+	{"clock-rate of a slow node", `slow, nodes: [n1], latency: 20ms, from: at 100ms, for: 600ms
+		clock-rate, nodes: [n1], rate: 2, from: at 300ms, for: 200ms`, "f2 error n1: f1 (slow) still acts on it"},
+	{"power-loss of a slow node, optional", `slow, nodes: [n1], latency: 20ms, from: at 100ms, for: 600ms
+		power-loss, nodes: [n1], from: at 300ms, for: 200ms, optional: true`, "f2 idle n1: f1 (slow) still acts on it"},
+	{"evict of a node that another makes slow", `evict, nodes: [n1], from: at 100ms, for: 400ms
+		slow, nodes: [n1], latency: 20ms, from: at 300ms, for: 600ms`, ""},
 	{"slow of a paused node", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
 		slow, nodes: [n1], latency: 20ms, from: at 300ms, for: 600ms`, "f2 error n1: f1 (pause-node) still acts on it"},
 	{"slow of a paused node, optional", `pause-node, nodes: [n1], from: at 100ms, for: 600ms
