@@ -161,7 +161,7 @@ func medianPing(t *testing.T, c *Cluster) (time.Duration, error) {
 		return 0, err
 	}
 	defer p.close()
-	return p.median(5)
+	return p.median(5, apart)
 }
 
 func slowedAt(t *testing.T, addr string, latency time.Duration) (time.Duration, error) {

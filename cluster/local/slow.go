@@ -133,7 +133,7 @@ func hurried(ctx context.Context, addr string, latency time.Duration) (time.Dura
 		return 0, err
 	}
 	defer p.close()
-	return p.settled(cluster.Pings(latency), func(median time.Duration) error {
+	return p.settled(latency, func(median time.Duration) error {
 		if median > latency/2 {
 			return fmt.Errorf("PING still takes %s at the median, expected %s or less", median, latency/2)
 		}
@@ -150,17 +150,18 @@ func dialPinger(ctx context.Context, addr string) (*pinger, error) {
 		return nil, err
 	}
 	p := &pinger{c}
-	if _, err := p.median(1); err != nil { // it has the connecting in it
+	if _, err := p.median(1, 0); err != nil { // it has the connecting in it
 		p.close()
 		return nil, err
 	}
 	return p, nil
 }
 
-// median is that of so many PINGs.
-func (p *pinger) median(pings int) (time.Duration, error) {
+// median is that of so many PINGs, with some time before each.
+func (p *pinger) median(pings int, apart time.Duration) (time.Duration, error) {
 	var took []time.Duration
 	for range pings {
+		time.Sleep(apart)
 		start := time.Now()
 		if _, err := p.do("PING"); err != nil {
 			return 0, fmt.Errorf("PING at %s: %w", p.RemoteAddr(), err)
@@ -173,7 +174,7 @@ func (p *pinger) median(pings int) (time.Duration, error) {
 
 // slowed wants PINGs to take the latency at least, soon.
 func (p *pinger) slowed(latency time.Duration) (time.Duration, error) {
-	return p.settled(cluster.Pings(latency), func(median time.Duration) error {
+	return p.settled(latency, func(median time.Duration) error {
 		if median < latency {
 			return fmt.Errorf("PING took %s at the median, expected %s or more", median, latency)
 		}
@@ -181,11 +182,16 @@ func (p *pinger) slowed(latency time.Duration) (time.Duration, error) {
 	})
 }
 
+// apart is how long after an answer the next PING is sent at most. All whom the server
+// answers in one turn of its loop send their next at once, and a PING that is sooner
+// than what keeps the server busy finds it free for that moment.
+const apart = 25 * time.Millisecond
+
 // settled measures until the median is as it should be.
-func (p *pinger) settled(pings int, wrong func(median time.Duration) error) (time.Duration, error) {
+func (p *pinger) settled(latency time.Duration, wrong func(median time.Duration) error) (time.Duration, error) {
 	end := time.Now().Add(settle)
 	for {
-		median, err := p.median(pings)
+		median, err := p.median(cluster.Pings(latency), min(latency/2, apart))
 		if err != nil {
 			return 0, err
 		}
