@@ -393,7 +393,12 @@ func TestPostgresAsSomebody(t *testing.T) {
 	if os.Getuid() == 0 {
 		const nobody = 65534
 		program := filepath.Join(base, "test") // the test's own directory is closed to others
-		if err := errors.Join(copyFile(os.Args[0], program), os.Chmod(program, 0o755), os.Chown(base, nobody, nobody)); err != nil {
+		// No other test may fork meanwhile: until its child's exec, that would hold the
+		// program open for writing, too, and such a program cannot be run.
+		syscall.ForkLock.RLock()
+		err := copyFile(os.Args[0], program)
+		syscall.ForkLock.RUnlock()
+		if err := errors.Join(err, os.Chmod(program, 0o755), os.Chown(base, nobody, nobody)); err != nil {
 			t.Fatal(err)
 		}
 		base = filepath.Join(base, "work")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"lockchaos/results"
@@ -67,7 +68,9 @@ func TestInterruptedBeforeRuns(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{"postgres": "echo 'postgres (PostgreSQL) 15.0'", "initdb": "sleep 20"} {
+		syscall.ForkLock.RLock() // a child of another test would hold it open for writing until its exec
 		write(t, filepath.Join(bin, name), "#!/bin/sh\n"+text+"\n")
+		syscall.ForkLock.RUnlock()
 		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
