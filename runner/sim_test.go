@@ -195,11 +195,7 @@ func onServers(t *testing.T, m *local.Machine, s *scenario.Scenario, guard strin
 		if err := r.Do(t.Context(), localWorld{m}, io.Discard); err != nil {
 			t.Fatal(err)
 		}
-		v, err := checker.Judge(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		differences := s.Expected(guard, false).Against(v)
+		v, differences := judged(t, s, guard, h)
 		if try < mostSpoilt && spoilt(&results.Assessment{Verdict: v, Differences: differences}) {
 			t.Logf("%s, guard %s: done again, after %v", s.Name, guard, differences)
 			continue
@@ -213,14 +209,20 @@ func onServers(t *testing.T, m *local.Machine, s *scenario.Scenario, guard strin
 
 func verdict(t *testing.T, s *scenario.Scenario, guard string, h *history.History) *checker.Verdict {
 	t.Helper()
+	v, differences := judged(t, s, guard, h)
+	for _, d := range differences {
+		t.Errorf("on %s: %s", h.Header.World, d.Text)
+	}
+	return v
+}
+
+func judged(t *testing.T, s *scenario.Scenario, guard string, h *history.History) (*checker.Verdict, []scenario.Difference) {
+	t.Helper()
 	v, err := checker.Judge(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range s.Expected(guard, false).Against(v) {
-		t.Errorf("on %s: %s", h.Header.World, d.Text)
-	}
-	return v
+	return v, s.Expected(guard, false).Against(v)
 }
 
 func compare(t *testing.T, s *scenario.Scenario, guard string, a, b *checker.Verdict) {
